@@ -80,8 +80,8 @@
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
-// A reader that has seen enough is no failure: `cli::outcome` prints.
-#![cfg_attr(not(test), deny(clippy::print_stdout))]
+// A reader that has seen enough is no failure, and nothing of others reaches a terminal as it is: `cli::outcome` prints.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod cli;
 pub mod codec;

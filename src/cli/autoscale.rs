@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::outcome::{CliError, Outcome, print};
+use super::outcome::{CliError, Outcome, tell};
 use crate::codec::calendar;
 use crate::codec::metrics::prices;
 use crate::inspect::auto_scaling::{
@@ -71,7 +71,7 @@ pub fn run(args: AutoscaleArgs) -> Result<Outcome, CliError> {
         }
     }
     text += &summary(&minutes, policy, args.units);
-    print(text.as_bytes())?;
+    tell(&text)?;
     Ok(Outcome::Done)
 }
 

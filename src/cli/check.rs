@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome, print};
+use super::outcome::{CliError, Outcome, tell};
 use crate::engine::check::check;
 use crate::model::Error;
 
@@ -25,6 +25,6 @@ pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
         "{} tables, {} items, {} index entries: {} differences\n",
         report.tables, report.items, report.index_entries, report.total
     );
-    print(text.as_bytes())?;
+    tell(&text)?;
     Ok(if report.is_clean() { Outcome::Done } else { Outcome::Failed })
 }

@@ -13,10 +13,10 @@ use signal_hook::flag;
 use super::data_dir::DataArgs;
 use super::index;
 use super::model_args::PriceArgs;
-use super::outcome::{CliError, Outcome, print};
+use super::outcome::{CliError, Outcome, tell, warn};
 use super::progress::{BackfillProgress, Progress};
 use super::remote::ServiceArgs;
-use crate::codec::plain_json;
+use crate::codec::{plain_json, shown};
 use crate::database::copies::CopyError;
 use crate::database::copies::copy::{Ended, Plan};
 use crate::database::copies::tally::{Counts, Tally};
@@ -91,9 +91,9 @@ impl Cost {
         if !std::io::stdin().is_terminal() {
             return Err(CliError::Message(format!("this takes about {text}; --yes says that you want it")));
         }
-        eprint!("This takes about {text}. Go on? [y/N] ");
         let mut answer = String::new();
-        let heard = std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+        let asked = write!(std::io::stderr(), "This takes about {text}. Go on? [y/N] ");
+        let heard = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
         heard.map_err(CliError::io("cannot ask"))?;
         if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(CliError::Message("nothing was done".to_owned())) }
     }
@@ -121,12 +121,12 @@ pub fn tally(bar: &Arc<Progress>, cost: &Cost) -> Result<Tally, CliError> {
 pub fn perform(plan: Plan, what: impl Display, done: &str, cost: &Cost, args: &CopyArgs) -> Result<Outcome, CliError> {
     let estimate = plan.estimate();
     let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
-    eprintln!("{what}: about {items} items, {bytes}; {}", cost.text(&estimate.left));
+    warn(format_args!("{what}: about {items} items, {bytes}; {}", cost.text(&estimate.left)));
     if let Some(earlier) = plan.done() {
-        eprintln!("goes on where it was stopped: {} items are there", HumanCount(earlier.items));
+        warn(format_args!("goes on where it was stopped: {} items are there", HumanCount(earlier.items)));
     }
     if let Err(error) = &plan.expiry {
-        eprintln!("time to live is not known, so the copy gets none: {error}");
+        warn(format_args!("time to live is not known, so the copy gets none: {error}"));
     }
     cost.confirm(&estimate.left, args)?;
     let bar = Arc::new(Progress::of_items(estimate.items, plan.done().unwrap_or_default().items));
@@ -136,13 +136,13 @@ pub fn perform(plan: Plan, what: impl Display, done: &str, cost: &Cost, args: &C
     let summary = format!("{} items {done}; {}", HumanCount(counts.items - counts.rejected), cost.text(&counts));
     let goes_on = "the same command goes on from here";
     let told = match ended {
-        Ok(Ended::Whole) if counts.rejected == 0 => return print(format!("{summary}\n").as_bytes()).map(|()| Outcome::Done),
+        Ok(Ended::Whole) if counts.rejected == 0 => return tell(&format!("{summary}\n")).map(|()| Outcome::Done),
         Ok(Ended::Whole) => format!("{summary}; {} items are not taken by the table\n", HumanCount(counts.rejected)),
         Ok(Ended::Stopped) => format!("stopped: {summary}; {goes_on}\n"),
         Err(error) if counts.items == 0 => return Err(error.into()),
         Err(error) => return Err(CliError::Message(format!("{error}\n{summary}; {goes_on}"))),
     };
-    print(told.as_bytes())?;
+    tell(&told)?;
     Ok(Outcome::Failed)
 }
 
@@ -170,12 +170,7 @@ fn copy(plan: Plan, tally: &Tally, bar: &Progress) -> Result<Ended, CopyError> {
 /// The beginning of an item, for people.
 fn line(item: &Item) -> String {
     const CHARS_MAX: usize = 200;
-    let mut text = plain_json::line(item, &[]);
-    if let Some((end, _)) = text.char_indices().nth(CHARS_MAX) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
+    shown::line(&plain_json::line(item, &[]), CHARS_MAX)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use indicatif::HumanCount;
 use serde_json::Value;
 
 use super::copies::{self, CopyArgs};
-use super::outcome::{CliError, Outcome, print};
+use super::outcome::{CliError, Outcome, print, say, tell, warn};
 use super::places::{self, Found};
 use super::progress::Progress;
 use crate::codec::plain_json;
@@ -61,7 +61,7 @@ pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
     });
     // As diff(1): 1 says that there are differences.
     compared.or_else(|error| {
-        eprintln!("ddbfs: {error}");
+        warn(format_args!("ddbfs: {error}"));
         Ok(Outcome::Trouble)
     })
 }
@@ -101,8 +101,11 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
             return ControlFlow::Break(());
         }
         bar.finish();
-        let text = if args.json { json_line(&comparison.key, difference) } else { text(&comparison.key, difference) };
-        printed = print(text.as_bytes());
+        printed = if args.json {
+            print(json_line(&comparison.key, difference).as_bytes())
+        } else {
+            tell(&text(&comparison.key, difference))
+        };
         if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     bar.finish();
@@ -111,17 +114,17 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     let [one, two] = &comparison.sides;
     let same = counts.removed + counts.added + counts.changed == 0;
     if args.brief && !same {
-        print(format!("{} and {} differ\n", one.name, two.name).as_bytes())?;
+        say!("{} and {} differ", one.name, two.name)?;
     } else if !same {
         let Differences { removed, added, changed } = counts;
-        eprintln!(
+        warn(format_args!(
             "{} only in {}, {} only in {}, {} different",
             HumanCount(removed),
             one.name,
             HumanCount(added),
             two.name,
             HumanCount(changed)
-        );
+        ));
     }
     Ok(if same { Outcome::Done } else { Outcome::Failed })
 }

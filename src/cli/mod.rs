@@ -46,7 +46,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use self::outcome::{CliError, Outcome};
+use self::outcome::{CliError, Outcome, warn};
 use crate::store::heap;
 
 /// Mount a DynamoDB-compatible database and work with it as files.
@@ -135,7 +135,7 @@ pub fn main() -> ExitCode {
 }
 
 fn failed(error: &CliError) -> ExitCode {
-    eprintln!("ddbfs: {error}");
+    warn(format_args!("ddbfs: {error}"));
     ExitCode::from(if matches!(error, CliError::Usage(_)) { 2 } else { 1 })
 }
 

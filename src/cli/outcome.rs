@@ -1,6 +1,9 @@
 //! How a command ends, and what it says when it cannot go on.
 
+use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
+
+use crate::codec::shown::{self, TEXT_CHARS_MAX};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +39,24 @@ impl CliError {
     }
 }
 
-/// A line to standard output, as [`print`] writes.
+/// A line for people to standard output, as [`tell`] writes.
 macro_rules! say {
-    ($($text:tt)*) => { $crate::cli::outcome::print(format!("{}\n", format_args!($($text)*)).as_bytes()) };
+    ($($text:tt)*) => { $crate::cli::outcome::tell(&format!("{}\n", format_args!($($text)*))) };
 }
 pub(super) use say;
 
-/// Writes to standard output. A reader that has seen enough, as `head` has, is no failure; `println!` would panic.
+/// Writes text for people to standard output, whole, but nothing that a terminal obeys.
+pub fn tell(text: &str) -> Result<(), CliError> {
+    print(shown::lines(text, usize::MAX).as_bytes())
+}
+
+/// Writes a line or several for people to standard error, and nothing that a terminal obeys; nobody hears when that cannot be written.
+pub fn warn(text: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{}", shown::lines(&text.to_string(), TEXT_CHARS_MAX));
+}
+
+/// Writes to standard output what programs read, as it is. A reader that has seen enough, as `head` has, is no failure; `println!` would
+/// panic.
 pub fn print(text: &[u8]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {

@@ -13,6 +13,9 @@ use crate::model::TableName;
 /// A service of the AWS configuration, where a place is a word.
 const AWS: &str = "aws:";
 
+const USER_INFO: &str = "the URL of a service has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and \
+    AWS_SECRET_ACCESS_KEY, or give --profile";
+
 /// The table of a service; `endpoint` `None` is the one of the AWS configuration.
 pub fn of_service(args: &CopyArgs, endpoint: Option<&str>, table: TableName) -> Result<Side, CliError> {
     let (database, name) = open(args, endpoint)?;
@@ -57,6 +60,10 @@ enum Place {
 
 /// Reads `[PLACE/]TABLE`.
 fn parse(text: &str) -> Result<(Place, TableName), CliError> {
+    // Before anything of it is told again, which may be a password.
+    if text.contains("://") && text.contains('@') {
+        return Err(CliError::Usage(USER_INFO.to_owned()));
+    }
     let (place, name) = match text.strip_prefix(AWS) {
         Some(rest) => {
             let (region, name) = rest.rsplit_once('/').map_or((None, rest), |(region, name)| (Some(region.to_owned()), name));
@@ -117,8 +124,8 @@ mod tests {
         check("http://127.0.0.1:8000/Orders", service(Some("http://127.0.0.1:8000"), None), "Orders");
         check("aws:Orders", service(None, None), "Orders");
         check("aws:eu-west-1/Orders", service(None, Some("eu-west-1")), "Orders");
-        for text in ["", "http://127.0.0.1:8000/", "aws:", "data/", "a b"] {
-            assert!(matches!(parse(text), Err(CliError::Usage(_))), "{text}");
+        for text in ["", "http://127.0.0.1:8000/", "aws:", "data/", "a b", "http://me:secret@host", "http://me:secret@host/T"] {
+            assert!(matches!(parse(text), Err(CliError::Usage(told)) if !told.contains("secret")), "{text}");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::outcome::warn;
+
 /// Progress over bytes that are read, or items.
 pub struct Progress(ProgressBar);
 
@@ -43,7 +45,7 @@ impl Progress {
 
     /// Prints a line to standard error above the bar.
     pub fn line(&self, text: &str) {
-        self.0.suspend(|| eprintln!("{text}"));
+        self.0.suspend(|| warn(text));
     }
 
     pub fn finish(&self) {

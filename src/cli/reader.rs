@@ -4,6 +4,8 @@
 use std::ffi::OsStr;
 use std::io::{self, BufRead as _, ErrorKind, Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -17,7 +19,11 @@ pub const COMMAND: &str = "read-mount";
 /// A file of every mount, which is read at once.
 pub const VERSION: &str = ".ddb/version";
 
+/// Names listed at most.
+pub const NAMES_MAX: usize = 1_000;
+
 const READ: u8 = b'r';
+const LIST: u8 = b'l';
 const FOLLOW: u8 = b'f';
 
 /// The process; ended with this, or by itself once the mount answers.
@@ -25,6 +31,8 @@ pub struct Reader {
     child: Child,
     to: ChildStdin,
     answers: Receiver<io::Result<Vec<u8>>>,
+    /// It goes on without this.
+    is_left: bool,
 }
 
 impl Reader {
@@ -32,8 +40,8 @@ impl Reader {
     /// There can be no process.
     pub fn start() -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        // Not in the mount, which it would hold when it is left.
-        command.arg(COMMAND).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // Not in the mount, which it would hold when it is left; nor in the group that a terminal's signals end.
+        command.arg(COMMAND).current_dir("/").process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let (Some(to), Some(mut from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a process without pipes"));
@@ -43,7 +51,7 @@ impl Reader {
             // Until it has ended, or nobody listens any more.
             while receive(&mut from).is_some_and(|answer| sender.send(answer).is_ok()) {}
         });
-        Ok(Self { child, to, answers })
+        Ok(Self { child, to, answers, is_left: false })
     }
 
     /// Asks for what a file holds; of a directory for the names of the directories in it, a line each. An absolute path.
@@ -52,6 +60,30 @@ impl Reader {
     /// The process is gone.
     pub fn ask(&mut self, path: &Path) -> io::Result<()> {
         self.send(READ, path)
+    }
+
+    /// What a file holds, once that is read within `patience`.
+    ///
+    /// # Errors
+    /// As for [`Self::answer`].
+    pub fn read(&mut self, path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
+        self.ask(path)?;
+        self.answer(patience)
+    }
+
+    /// The first names in a directory, each with a NUL, once they are read within `patience`.
+    ///
+    /// # Errors
+    /// As for [`Self::answer`].
+    pub fn list(&mut self, path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
+        self.send(LIST, path)?;
+        self.answer(patience)
+    }
+
+    /// Lets it wait for an answer that nobody here waits for any more; its id.
+    pub fn leave(mut self) -> u32 {
+        self.is_left = true;
+        self.child.id()
     }
 
     /// The path without symlinks, once it is found within `patience`.
@@ -82,6 +114,9 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        if self.is_left {
+            return;
+        }
         // It may not end, and nobody waits for it.
         let _ = self.child.kill();
         let _ = self.child.try_wait();
@@ -93,9 +128,18 @@ impl Drop for Reader {
 /// # Errors
 /// As for [`Reader::answer`].
 pub fn read_within(path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
-    let mut reader = Reader::start()?;
-    reader.ask(path)?;
-    reader.answer(patience)
+    Reader::start()?.read(path, patience)
+}
+
+/// Is that process one that was left, and waits?
+pub fn is_waiting(id: u32) -> bool {
+    let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).nth(1) == Some(COMMAND.as_bytes())
+}
+
+/// Who this process runs as: proc(5).
+pub fn user() -> io::Result<u32> {
+    Ok(std::fs::metadata("/proc/self")?.uid())
 }
 
 /// No process is behind the mount any more.
@@ -122,13 +166,24 @@ pub fn run() -> Result<Outcome, CliError> {
 fn answered(asked: &[u8]) -> io::Result<Vec<u8>> {
     let Some((kind, path)) = asked.split_first() else { return Err(ErrorKind::InvalidInput.into()) };
     let path = Path::new(OsStr::from_bytes(path));
-    if *kind == FOLLOW {
-        return path.canonicalize().map(|path| path.into_os_string().into_vec());
+    match *kind {
+        FOLLOW => return path.canonicalize().map(|path| path.into_os_string().into_vec()),
+        LIST => return names(path),
+        _ => {}
     }
     match std::fs::read(path) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => directories(path),
         read => read,
     }
+}
+
+fn names(path: &Path) -> io::Result<Vec<u8>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path)?.take(NAMES_MAX) {
+        names.extend_from_slice(entry?.file_name().as_bytes());
+        names.push(0);
+    }
+    Ok(names)
 }
 
 fn directories(path: &Path) -> io::Result<Vec<u8>> {

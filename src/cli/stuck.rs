@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use super::outcome::CliError;
+use super::outcome::{CliError, warn};
 use super::reader::{is_dead, read_within};
 use super::watchdog::is_alive;
 use crate::fuse::{self, Connection};
@@ -50,7 +50,9 @@ fn silent(connection: &Connection) -> Result<Answer, CliError> {
             let failed =
                 CliError::io(format!("{shown} is dead, and its connection cannot be ended (`umount -f {shown}` as root may)"));
             connection.abort().map_err(failed)?;
-            eprintln!("{shown} was dead and did not answer: its connection is ended, and programs that waited for it got an error");
+            warn(format_args!(
+                "{shown} was dead and did not answer: its connection is ended, and programs that waited for it got an error"
+            ));
             Ok(Answer::Dead)
         }
         _ => Ok(Answer::Silent(format!(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, warn};
 use super::stuck::{self, Answer};
 use crate::fuse;
 
@@ -41,7 +41,7 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
         Answer::Live(lines) => {
             unmount(mountpoint).map_err(failed)?;
             if let Some(sentence) = dropped_sentence(&String::from_utf8_lossy(&lines)) {
-                eprintln!("{sentence}");
+                warn(sentence);
             }
             // Those that were there before: the numbers of what is mounted meanwhile may be the same as those that are free now.
             if let Some(copy) = copies().into_iter().find(|copy| before.iter().any(|other| other.id == copy.id)) {

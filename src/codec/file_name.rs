@@ -62,6 +62,12 @@ pub fn encode(value: &AttributeValue) -> String {
     join(std::iter::once(value), STEM_BYTES_MAX).text
 }
 
+/// Is a text of characters that stand in names as they are, all of which are nothing but letters to a shell?
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    text.chars().all(token::is_kept)
+}
+
 /// The folder of an item collection or of an index partition: the partition key values in schema order.
 #[must_use]
 pub fn collection_name(partition: &[&AttributeValue]) -> String {

@@ -12,6 +12,7 @@ pub mod metrics;
 pub mod plain_json;
 pub mod record;
 pub mod row;
+pub mod shown;
 #[cfg(test)]
 mod test_items;
 pub mod wire;

@@ -31,7 +31,7 @@ use crate::fs::View;
 use notify::Notifier;
 use shell::Shell;
 
-pub use mountpoint::{Connection, Listed, MountCopy, MountState, all as mounts, connection, detach, state, unmount};
+pub use mountpoint::{Connection, Listed, MountCopy, MountState, all as mounts, connection, detach, place, state, unmount};
 pub use options::{EVENT_THREADS_REMOTE, MountOptions, UMASK};
 
 /// How often [`Mounted::end`] looks whether the kernel has let go.

@@ -18,6 +18,9 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// Has an entry for each filesystem that the kernel has anything of, mounted or detached, live or dead, by its device's number.
 const FILESYSTEMS: &str = "/sys/class/bdi";
 
+/// As many as the kernel follows: path_resolution(7).
+const SYMLINKS_MAX: usize = 40;
+
 /// What is mounted at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MountState {
@@ -162,6 +165,48 @@ impl Connection {
 /// The list of mounts cannot be read.
 pub fn all() -> io::Result<Vec<Listed>> {
     Ok(ours(&std::fs::read(MOUNTINFO)?))
+}
+
+/// The ddbfs that a path leads into, and the names from its root on. Symlinks outside are followed. None of ours is asked, so this never
+/// waits for one; a directory is believed to be one by the list of mounts alone.
+///
+/// # Errors
+/// The list of mounts, or the working directory, cannot be read.
+pub fn place(path: &Path) -> io::Result<Option<(Listed, PathBuf)>> {
+    let ours = all()?;
+    let mut rest: Vec<OsString> = Vec::new();
+    let push = |rest: &mut Vec<OsString>, path: &Path| rest.extend(path.iter().rev().map(OsString::from));
+    push(&mut rest, &std::path::absolute(path)?);
+    let (mut at, mut links) = (PathBuf::new(), 0);
+    let inside =
+        |at: &Path| ours.iter().filter(|mount| at.starts_with(&mount.path)).max_by_key(|mount| mount.path.as_os_str().len());
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            at.pop();
+            continue;
+        }
+        at.push(name);
+        if inside(&at).is_none()
+            && let Ok(target) = at.read_link()
+        {
+            links += 1;
+            if links > SYMLINKS_MAX {
+                return Ok(None);
+            }
+            at.pop();
+            push(&mut rest, &target);
+        }
+    }
+    let found = inside(&at).and_then(|mount| Some((mount.clone(), at.strip_prefix(&mount.path).ok()?.to_owned())));
+    Ok(found)
+}
+
+impl Listed {
+    /// May this user come in?
+    #[must_use]
+    pub fn is_open_to(&self, user: u32) -> bool {
+        self.user == Some(user) || self.is_for_others
+    }
 }
 
 fn ours(mountinfo: &[u8]) -> Vec<Listed> {

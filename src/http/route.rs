@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, DATE, EXPECT, HOST, HeaderName, HeaderValue, ORIGIN,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, DATE, EXPECT, HOST, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
@@ -105,7 +105,7 @@ impl Service {
         reply.into_response(&self.ids, held, accepted)
     }
 
-    /// Who asks, size of the head, `Host` and `Origin`; before anything else of the request is looked at.
+    /// Who asks, size of the head, transfer coding, `Host` and `Origin`; before anything else of the request is looked at.
     fn admit(&self, head: &Parts, stranger: Option<&Stranger>) -> Result<(), Reply> {
         if let Some(stranger) = stranger {
             return Err(plain(StatusCode::FORBIDDEN, &format!("{stranger}\n")));
@@ -114,6 +114,13 @@ impl Service {
         let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
         if fields + target > HEAD_BYTES_MAX {
             return Err(plain(StatusCode::BAD_REQUEST, "The request line and headers are larger than 16 KB."));
+        }
+        // What was coded otherwise too would be taken for the body as it is.
+        if head.headers.get_all(TRANSFER_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+            return Err(plain(
+                StatusCode::NOT_IMPLEMENTED,
+                "Transfer-Encoding can only be chunked; compress with Content-Encoding.",
+            ));
         }
         let hosts = Named { target: head.uri.host(), headers: texts(head, &HOST) };
         self.gate.check(&hosts, &texts(head, &ORIGIN)).map_err(|refused| plain(refused.status(), &refused.to_string()))

@@ -1,6 +1,6 @@
 """Types lines into an interactive shell on a terminal of its own, and prints what the terminal showed.
 usage: terminal.py LINES SHELL ARG…; of a line `typed<TAB>expected` the first part is typed and completed until the terminal shows the
-second, and cleared."""
+second, and cleared; of `typed<TAB>expected<ENTER>rest` it is entered, with the rest behind it."""
 import os, pty, select, sys, time
 
 SECONDS_MAX = 60
@@ -31,7 +31,12 @@ for number, line in enumerate(lines):
     typed, tab, expected = line.partition("<TAB>")
     if tab:
         os.write(fd, typed.encode() + b"\t")
+        expected, enter, rest = expected.partition("<ENTER>")
         out += read(fd, expected.encode(), SECONDS_MAX, QUIET_SECONDS_MAX)
+        if enter:
+            os.write(fd, f"{rest}\necho ma''rk{number}.\n".encode())
+            out += read(fd, f"mark{number}.".encode(), SECONDS_MAX)
+            continue
         # The end of the line, everything before it is erased.
         os.write(fd, b"\x05\x15\n")
         out += read(fd, b"never", 0.5)

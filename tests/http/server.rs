@@ -168,6 +168,25 @@ fn heads_and_bodies_have_limits() {
 }
 
 #[test]
+fn a_body_coded_for_the_way_is_not_taken_for_the_body_itself() {
+    let server = start();
+    for coding in ["gzip, chunked", "chunked, chunked", "identity, chunked", "gzip\r\nTransfer-Encoding: chunked"] {
+        let mut stream = TcpStream::connect(server.local_addr()).unwrap();
+        let head = format!("POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: {coding}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let answer = read_answer(&mut stream);
+        assert_eq!(answer.status, 501, "{coding}: {}", answer.text());
+        assert!(answer.text().contains("Content-Encoding"), "{coding}: {}", answer.text());
+    }
+    let many: String = (0..101).map(|number| format!("X-{number}: a\r\n")).collect();
+    for (lines, status) in [("X-A: a\n", 200), (many.as_str(), 431)] {
+        let mut stream = TcpStream::connect(server.local_addr()).unwrap();
+        stream.write_all(format!("GET / HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n").as_bytes()).unwrap();
+        assert_eq!(read_answer(&mut stream).status, status);
+    }
+}
+
+#[test]
 fn who_is_still_writing_too_much_hears_of_it() {
     let server = start();
     let piece = vec![b' '; 1 << 20];

@@ -8,6 +8,7 @@ mod coherence;
 mod dead;
 mod editors;
 mod help;
+mod hostile;
 mod indexes;
 mod items;
 mod kept;

@@ -98,14 +98,16 @@ fn typed(mount: &Mount, shell: &[&str], lines: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// What a shell takes in, and how it is started.
+const SHELLS: [(&str, &[&str]); 3] = [
+    ("eval \"$(ddbfs shell bash)\"", &["bash", "--norc", "--noprofile", "-i"]),
+    ("eval \"$(ddbfs shell zsh)\"", &["zsh", "-f", "-i"]),
+    ("ddbfs shell fish | source", &["fish", "-i"]),
+];
+
 #[test]
 fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_show() {
-    let shells: [(&str, &[&str]); 3] = [
-        ("eval \"$(ddbfs shell bash)\"", &["bash", "--norc", "--noprofile", "-i"]),
-        ("eval \"$(ddbfs shell zsh)\"", &["zsh", "-f", "-i"]),
-        ("ddbfs shell fish | source", &["fish", "-i"]),
-    ];
-    for (begin, shell) in shells {
+    for (begin, shell) in SHELLS {
         let mount = Mount::with_samples();
         let shown = typed(
             &mount,
@@ -141,4 +143,166 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
             assert!(shown.contains(completed), "{shell:?}: {completed} in\n{shown}");
         }
     }
+}
+
+/// Names of key attributes that are commands to a shell, or end a line of the help, and how they begin where they are completed.
+const HOSTILE: [(&str, &str); 10] = [
+    ("$(touch${IFS}pwned)\nExamples", "%24%28touch"),
+    ("`touch${IFS}pwned`", "%60touch"),
+    (";touch${IFS}pwned;", "%3Btouch"),
+    ("'\"$(touch${IFS}pwned)", "%27%22"),
+    ("!touch", "%21touch"),
+    ("-rf", "%2Drf"),
+    ("~", "%7E"),
+    ("a b&touch pwned&", "a%20b"),
+    ("*?[", "%2A%3F"),
+    ("\u{1b}]0;x\u{7}\u{9b}\u{202e}", "%1B%5D"),
+];
+
+#[test]
+fn names_that_are_commands_are_completed_as_letters_and_never_run() {
+    for (begin, shell) in SHELLS {
+        let mount = Mount::with_samples();
+        let mut lines = vec![begin.to_owned()];
+        for (number, (name, start)) in HOSTILE.iter().enumerate() {
+            let request = serde_json::json!({
+                "TableName": format!("Hostile{number}"),
+                "AttributeDefinitions": [{ "AttributeName": name, "AttributeType": "S" }],
+                "KeySchema": [{ "AttributeName": name, "KeyType": "HASH" }],
+                "BillingMode": "PAY_PER_REQUEST",
+            });
+            std::fs::write(mount.point().join(".ddb/api/CreateTable"), request.to_string()).unwrap();
+            // The only name, were the help believed to the letter; and the name itself, which is then read.
+            lines.push(format!("cat Hostile{number}/query/<TAB>\u{7}<ENTER>"));
+            lines.push(format!("cat Hostile{number}/query/{}<TAB>{start}<ENTER>nobody/count && echo whole{number}.", &start[..3]));
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let shown = typed(&mount, shell, &lines);
+        for directory in [mount.point(), mount.dir.path().to_owned()] {
+            assert!(!directory.join("pwned").exists(), "{shell:?} ran a name\n{shown}");
+        }
+        for number in 0..HOSTILE.len() {
+            assert!(shown.contains(&format!("\nwhole{number}.")), "{shell:?}: {number} in\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_only_looks_like_a_mount_is_not_believed() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("T/query");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::create_dir(directory.path().join(".ddb")).unwrap();
+    std::fs::write(directory.path().join(".ddb/version"), "1\n").unwrap();
+    std::fs::write(place.join("help"), "  other=<string>  the partition key\n").unwrap();
+    let mount = Mount::with_samples();
+    let offered = |word: &str| {
+        let told = Command::new(DDBFS).args(["shell", "--complete", word]).current_dir(mount.point()).output().unwrap();
+        String::from_utf8(told.stdout).unwrap()
+    };
+    assert_eq!(offered(&format!("{}/", place.display())), "");
+    let in_mount = "Pets/query/AnimalType=Do";
+    assert_eq!(offered(in_mount), "Pets/query/AnimalType=Dog/\n");
+    // By a symlink, and back out of the mount.
+    std::os::unix::fs::symlink(mount.point(), directory.path().join("link")).unwrap();
+    for before in [format!("{}/link/", directory.path().display()), "Pets/../".to_owned()] {
+        assert_eq!(offered(&format!("{before}{in_mount}")), format!("{before}Pets/query/AnimalType=Dog/\n"));
+    }
+    let outside = format!("..{}/", place.display());
+    assert_eq!(offered(&outside), "");
+}
+
+/// Waits until no process that reads a mount is of this test.
+const ANSWERED: &str = "
+import glob, os, time
+
+def read(path):
+    try:
+        return open(path, 'rb').read()
+    except OSError:
+        return b''
+
+own = b'DDBFS_DATA=' + os.environb[b'DDBFS_DATA']
+def waits(path):
+    return b'read-mount' in read(path + '/cmdline') and own in read(path + '/environ').split(b'\\0')
+
+while any(map(waits, glob.glob('/proc/[0-9]*'))):
+    time.sleep(0.05)
+";
+
+#[test]
+fn a_stopped_mount_holds_no_shell_up() {
+    for (begin, shell) in SHELLS {
+        let mount = Mount::with_samples();
+        let (stop, go_on) = (format!("kill -STOP {}", mount.pid()), format!("kill -CONT {}", mount.pid()));
+        let script = mount.dir.path().join("wait.py");
+        std::fs::write(&script, ANSWERED).unwrap();
+        let wait = format!("python3 {}", script.display());
+        let lines = [
+            begin,
+            "true",
+            stop.as_str(),
+            "cd /",
+            "false",
+            "cat Pets/query/@pk=<TAB>\u{7}",
+            "echo still here",
+            go_on.as_str(),
+            "cd -",
+            "echo '{\"Age\":' > Pets/items/Dog/Fido.json",
+            // Whoever was left with a question has to have its answer first.
+            wait.as_str(),
+            "true",
+            "echo ready",
+        ];
+        let shown = typed(&mount, shell, &lines);
+        mount.signal("CONT");
+        for told in ["\nstill here", "close Pets/items/Dog/Fido.json: EINVAL", "\nready"] {
+            assert!(shown.contains(told), "{shell:?}: {told:?} in\n{shown}");
+        }
+    }
+}
+
+/// With bash-completion read before the hook or after it, both complete: words of a mount, and options.
+#[test]
+fn bash_completion_and_ours_are_beside_each_other() {
+    let (ours, theirs) = (SHELLS[0].0, ". /usr/share/bash-completion/bash_completion");
+    for lines in [[ours, theirs], [theirs, ours]] {
+        let mount = Mount::with_samples();
+        let completed = [
+            ("ls Pets/query/@pk=Do", "@pk=Dog/"),
+            ("ls --almost", "--almost-all"),
+            ("cat Pets/query/AnimalType=Do", "AnimalType=Dog/"),
+            ("find Pets/query/lim", "limit="),
+            // Of programs whose completions are read when they are first asked for.
+            ("find . -maxd", "-maxdepth"),
+            ("jq --raw-o", "--raw-output"),
+            ("jq . Pets/query/item", "items"),
+        ];
+        let typed_lines: Vec<String> = completed.iter().map(|(typed, whole)| format!("{typed}<TAB>{whole}")).collect();
+        let all: Vec<&str> = lines.iter().copied().chain(typed_lines.iter().map(String::as_str)).collect();
+        let shown = typed(&mount, SHELLS[0].1, &all);
+        for (_, whole) in completed {
+            assert!(shown.contains(whole), "{lines:?}: {whole} in\n{shown}");
+        }
+    }
+}
+
+/// In fish, names of the working directory are no names of a query's.
+#[test]
+fn fish_offers_nothing_else_in_a_query() {
+    let mount = Mount::with_samples();
+    let script = "ddbfs shell fish | source; complete -C 'cat Pets/query/'; complete -C 'cat Pe'";
+    let bin = std::path::Path::new(DDBFS).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let told = Command::new("fish")
+        .args(["-c", script])
+        .current_dir(mount.point())
+        .env("HOME", mount.dir.path())
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .output()
+        .unwrap();
+    let (out, err) = daemon::texts(&told);
+    let (query, files): (Vec<&str>, Vec<&str>) = out.lines().partition(|line| line.starts_with("Pets/query/"));
+    assert!(query.contains(&"Pets/query/limit="), "{out}{err}");
+    assert!(!files.is_empty() && files.iter().all(|file| file.starts_with("Pet")), "{out}{err}");
 }

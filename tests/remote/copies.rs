@@ -435,3 +435,61 @@ fn what_cannot_be_is_a_sentence() {
     );
     assert!(!bed.data().join("copies").exists(), "nothing was begun");
 }
+
+#[test]
+fn the_words_of_a_service_are_cut_and_no_terminal_obeys_them() {
+    let bed = Bed::new(3);
+    bed.run(&["pull", "Tab", "--from-endpoint", &bed.url()]);
+    let url = bed.proxy.url();
+    let words = r"\u001b]0;owned\u0007\u009b2J\r\nforged\u202e".to_owned() + &"x".repeat(5_000_000);
+    let member = |text: &str| format!(r#"{{"__type":"com.amazon.coral.service#{text}","message":"{words}"}}"#);
+    let mountpoint = bed.dir.path().join("mnt");
+    std::fs::create_dir(&mountpoint).unwrap();
+    let there = format!("{url}/Tab");
+    let commands: [&[&str]; 4] = [
+        &["pull", "Tab", "--from-endpoint", &url, "--to-table", "Other"],
+        &["push", "Tab", "--to-endpoint", &url],
+        &["diff", "Tab", &there],
+        &["mount", "--remote", "--endpoint", &url, mountpoint.to_str().unwrap()],
+    ];
+    for exception in ["AccessDeniedException", "ResourceNotFoundException", &words] {
+        let answer: &'static str = Box::leak(member(exception).into_boxed_str());
+        bed.proxy.always(Some(Trouble::Answer(400, answer)));
+        for command in commands.iter().filter(|command| command[0] != "mount" || exception != "AccessDeniedException") {
+            let (_, out, err) = bed.run(command);
+            let told = out + &err;
+            let is_plain = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
+            assert!(
+                told.chars().all(is_plain) && told.len() < 50_000 && !err.is_empty(),
+                "{command:?} {} bytes: {told:.2000}",
+                told.len()
+            );
+        }
+    }
+    bed.proxy.always(None);
+}
+
+/// Also of what is wrong besides.
+#[test]
+fn an_endpoint_with_a_password_is_refused_and_not_told_again() {
+    let bed = Bed::new(0);
+    let url = bed.proxy.url().replace("http://", "http://me:hush@");
+    let (there, mountpoint) = (format!("{url}/Tab"), bed.dir.path().join("mnt"));
+    std::fs::create_dir(&mountpoint).unwrap();
+    let commands: [&[&str]; 6] = [
+        &["pull", "Tab", "--from-endpoint", &url],
+        &["pull", "Tab", "--from-endpoint", "http://me:hush@"],
+        &["push", "Tab", "--to-endpoint", &there],
+        &["diff", "Tab", &there],
+        &["diff", &url, "Tab"],
+        &["mount", "--remote", "--endpoint", &url, mountpoint.to_str().unwrap()],
+    ];
+    for command in commands {
+        let (code, out, err) = bed.run(command);
+        assert!(code != 0 && err.contains("user name and password") && !(out + &err).contains("hush"), "{command:?}: {err}");
+    }
+    let of_environment = bed.command(&["pull", "Tab"]).env("AWS_ENDPOINT_URL", &url).output().unwrap();
+    let (out, err) = texts(&of_environment);
+    assert!(err.contains("user name and password") && !(out + &err).contains("hush"), "{err}");
+    assert_eq!(bed.proxy.take_operations(), Vec::<String>::new());
+}

@@ -1,32 +1,16 @@
 
 # Failures of the session, told after the command: those too that close() alone heard of, which no shell looks at.
-declare -gA __ddbfs_told=()
+# A mount is asked by another process: it may be stopped.
+__ddbfs_told=
 
 __ddbfs_tell() {
-  local status=$? quiet=${1-} source point rest text id
-  while read -r source point rest; do
-    [[ $source == ddbfs || $source == ddbfs[#\\]* ]] || continue
-    printf -v point %b "$point"
-    [[ -r $point/.ddb/errors/last ]] || continue
-    text=
-    IFS= read -r -d '' text < "$point/.ddb/errors/last"
-    # All but the age, which moves.
-    id=${text%,*}
-    [[ -n $text && $id != "${__ddbfs_told[$point]-}" ]] || continue
-    __ddbfs_told[$point]=$id
-    [[ -n $quiet ]] && continue
-    # A command that succeeded may have tried more than it needed; a write that was refused is never part of that.
-    [[ $status -ne 0 || $text == write\ * || $text == close\ * || $text == fsync\ * ]] || continue
-    printf '%s\n' "${id%$'\n'*}" >&2
-  done < /proc/self/mounts
-  return $status
+  local status=$? mounts
+  mapfile -t mounts < /proc/self/mounts
+  if [[ ${mounts[*]} == *ddbfs* ]]; then
+    __ddbfs_told=$(ddbfs shell --told "$__ddbfs_told" ${1:---status=$status})
+  fi
+  return "$status"
 }
-
-__ddbfs_tell quiet
-case ${PROMPT_COMMAND-} in
-  *__ddbfs_tell*) ;;
-  *) PROMPT_COMMAND="__ddbfs_tell${PROMPT_COMMAND:+;$PROMPT_COMMAND}" ;;
-esac
 
 # Names of tables for the commands that take one.
 __ddbfs_command() {
@@ -43,23 +27,61 @@ __ddbfs_command() {
 }
 complete -F __ddbfs_command -o nosort -o bashdefault -o default ddbfs
 
-# What no listing shows: query/ and its like, clauses, values, results.
+# What no listing shows: query/ and its like, clauses, values, results. What is not of a mount is for what completed it before.
+declare -gA __ddbfs_before
+
 __ddbfs_path() {
-  local word=${COMP_LINE:0:COMP_POINT} kept name
+  local found program=${1##*/} spec
   COMPREPLY=()
-  word=${word##*[[:space:]]}
-  # The part of the word that readline keeps: up to the last of the characters that it breaks words at.
-  name=${word##*[=:@]}
-  kept=${word%"$name"}
-  case $word in
-    [\'\"]*) word=${word:1} kept= ;;
-  esac
-  mapfile -t COMPREPLY < <(ddbfs shell --complete "$word" 2> /dev/null)
-  COMPREPLY=("${COMPREPLY[@]#"$kept"}")
-  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} != *[=/,] ]] && compopt +o nospace
+  found=$(ddbfs shell --line "${COMP_LINE:0:COMP_POINT}" --breaks "$COMP_WORDBREAKS" 2> /dev/null)
+  # A mount that does not answer: nobody else is to look there.
+  [[ $? -eq 1 ]] && compopt +o bashdefault +o default && return
+  if [[ -n $found ]]; then
+    mapfile -t COMPREPLY <<< "$found"
+    compopt +o filenames +o nospace
+    [[ ${#COMPREPLY[@]} -gt 1 || $found == *[=/,.] ]] && compopt -o nospace
+    return 0
+  fi
+  if [[ ${__ddbfs_before[$program]-none} == none ]]; then
+    # bash-completion reads what it knows of a program when that is first asked for.
+    __ddbfs_before[$program]=
+    spec=$(complete -p -D 2> /dev/null)
+    if [[ $spec == *' -F '* ]]; then
+      spec=${spec#* -F }
+      "${spec%% *}" "$@"
+      [[ $? -eq 124 ]] && __ddbfs_complete "$program" && return 124
+    fi
+  fi
+  [[ -n ${__ddbfs_before[$program]} ]] && "${__ddbfs_before[$program]}" "$@"
 }
-for __ddbfs_program in cat ls jq head tail less more wc grep sort cut diff cd find vi vim nano; do
-  complete -p "$__ddbfs_program" > /dev/null 2>&1 ||
-    complete -F __ddbfs_path -o nospace -o bashdefault -o default "$__ddbfs_program"
-done
-unset __ddbfs_program
+
+# Has a program's words completed as those of a mount first.
+__ddbfs_complete() {
+  local spec function
+  spec=$(complete -p -- "$1" 2> /dev/null)
+  case $spec in
+    *' -F __ddbfs_path '*) ;;
+    *' -F '*)
+      function=${spec#* -F }
+      function=${function%% *}
+      __ddbfs_before[$1]=$function
+      eval "${spec/ -F $function / -F __ddbfs_path }"
+      ;;
+    '') complete -F __ddbfs_path -o bashdefault -o default -- "$1" ;;
+  esac
+}
+
+# Once, at the first prompt: whatever else the shell begins with has set its completions by then.
+__ddbfs_begin() {
+  local status=$? program
+  for program in cat ls jq head tail less more wc grep sort cut diff cd find vi vim nano; do
+    __ddbfs_complete "$program"
+  done
+  __ddbfs_tell --quiet
+  PROMPT_COMMAND=${PROMPT_COMMAND/__ddbfs_begin/__ddbfs_tell}
+  return "$status"
+}
+case ${PROMPT_COMMAND-} in
+  *__ddbfs_*) ;;
+  *) PROMPT_COMMAND="__ddbfs_begin${PROMPT_COMMAND:+;$PROMPT_COMMAND}" ;;
+esac

@@ -1,25 +1,12 @@
 
 # Failures of the session, told after the command: those too that close() alone heard of, which no shell looks at.
+# A mount is asked by another process: it may be stopped.
+set -g __ddbfs_told ''
 function __ddbfs_tell --on-event fish_postexec
-    set -l code $status
-    set -l told
-    while read -l source point rest
-        string match -qr '^ddbfs([#\\\\]|$)' -- $source; or continue
-        set -l file (printf %b $point)/.ddb/errors/last
-        test -r $file; or continue
-        set -l text
-        read -z text <$file
-        test -n "$text"; or continue
-        # All but the age, which moves.
-        set -l id (string replace -r ',[^,]*$' '' -- "$text" | string collect)
-        set -a told $id
-        contains -- $id $__ddbfs_told; and continue
-        test "$argv[1]" = quiet; and continue
-        # A command that succeeded may have tried more than it needed; a write that was refused is never part of that.
-        test $code -ne 0; or string match -qr '^(write|close|fsync) ' -- "$text"; or continue
-        string replace -r '\n[^\n]*$' '' -- "$id" >&2
-    end </proc/self/mounts
-    set -g __ddbfs_told $told
+    set -l status_of_command --status=$status
+    string match -q '*ddbfs*' </proc/self/mounts; or return
+    test "$argv[1]" = quiet; and set status_of_command --quiet
+    set -g __ddbfs_told (ddbfs shell --told "$__ddbfs_told" $status_of_command)
 end
 # What is looked for while a command is typed is no failure of it.
 function __ddbfs_begin --on-event fish_preexec
@@ -31,7 +18,13 @@ __ddbfs_tell quiet
 complete -c ddbfs -n '__fish_seen_subcommand_from load dump push advise archive violations; and test (count (commandline -opc)) -eq 2' -f -a '(ddbfs shell --tables 2>/dev/null)'
 complete -c ddbfs -n '__fish_seen_subcommand_from index; and test (count (commandline -opc)) -eq 3' -f -a '(ddbfs shell --tables 2>/dev/null)'
 
-# What no listing shows: query/ and its like, clauses, values, results.
+# What no listing shows: query/ and its like, clauses, values, results; and then nothing else.
+function __ddbfs_finds
+    set -l word (string unescape -- (commandline -ct)); or set word (commandline -ct)
+    set -g __ddbfs_found (ddbfs shell --complete "$word" 2>/dev/null)
+    # A mount that does not answer: nobody else is to look there.
+    test $status -eq 1 -o -n "$__ddbfs_found"
+end
 for program in cat ls jq head tail less more wc grep sort cut diff cd find vi vim nano
-    complete -c $program -a '(ddbfs shell --complete (commandline -ct) 2>/dev/null)'
+    complete -c $program -n __ddbfs_finds -f -a '$__ddbfs_found'
 end

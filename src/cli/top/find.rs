@@ -1,12 +1,11 @@
 //! Which mount is looked at, and whether anybody answers there.
 
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cli::outcome::CliError;
-use crate::cli::reader::{Reader, VERSION, is_dead, read_within};
+use crate::cli::reader::{Reader, VERSION, is_dead, read_within, user};
 use crate::fuse::{self, Listed};
 
 /// How long a mount may take to say its version.
@@ -80,14 +79,9 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
     }
 }
 
-/// Who this process runs as: proc(5).
-fn user() -> io::Result<u32> {
-    Ok(std::fs::metadata("/proc/self")?.uid())
-}
-
 /// The one mount that this user made or may enter.
 fn only(listed: &[Listed], user: u32) -> Result<PathBuf, CliError> {
-    let open: Vec<&Listed> = listed.iter().filter(|mount| mount.user == Some(user) || mount.is_for_others).collect();
+    let open: Vec<&Listed> = listed.iter().filter(|mount| mount.is_open_to(user)).collect();
     match open.as_slice() {
         [one] => Ok(one.path.clone()),
         [] => Err(CliError::Message(format!("nothing is mounted{}", hint(&open)))),

@@ -25,7 +25,7 @@ use clap::Args;
 use self::find::Files;
 use self::read::{Details, Units};
 use self::state::{Sort, State};
-use super::outcome::{CliError, Outcome, print};
+use super::outcome::{CliError, Outcome, tell};
 use crate::model::layout::Window;
 
 #[derive(Debug, Args)]
@@ -91,7 +91,7 @@ fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
-    print(plain::text(&shown, &details, state.spent.as_ref()).as_bytes())?;
+    tell(&plain::text(&shown, &details, state.spent.as_ref()))?;
     match &state.trouble {
         Some(trouble) => Err(CliError::Message(format!("not all could be read: {trouble}"))),
         None => Ok(Outcome::Done),

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use self::config::Config;
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, warn};
 use crate::database::Browse;
 use crate::inspect::violations::correct::{Action, correct};
 use crate::inspect::violations::detect::{self, Bounds, detect};
@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
         let listed = if details && path != Path::new("-") { format!(", listed in {}", path.display()) } else { String::new() };
         let removed = if mode == DetectMode::Delete { format!(", {deleted} items deleted") } else { String::new() };
         // Beside the table, which may be on standard output.
-        eprintln!("{} items read, {} violations{listed}{removed}", tally.items, tally.violations);
+        warn(format_args!("{} items read, {} violations{listed}{removed}", tally.items, tally.violations));
         Ok(if tally.violations == deleted { Outcome::Done } else { Outcome::Failed })
     }
 
@@ -193,7 +193,10 @@ impl<'a> Run<'a> {
         let tally = correct(self.database, target, &self.index, action, BufReader::new(input), errors)
             .map_err(|error| CliError::Message(format!("{}: {error}", input_path.display())))?;
         let listed = if tally.failed > 0 { format!(", listed in {}", errors_path.display()) } else { String::new() };
-        eprintln!("{} items corrected, {} rows left as they are, {} failed{listed}", tally.corrected, tally.left, tally.failed);
+        warn(format_args!(
+            "{} items corrected, {} rows left as they are, {} failed{listed}",
+            tally.corrected, tally.left, tally.failed
+        ));
         Ok(if tally.failed == 0 { Outcome::Done } else { Outcome::Failed })
     }
 }

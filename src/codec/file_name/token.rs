@@ -10,6 +10,7 @@
 //! space, private use, unassigned).
 
 use super::fault::NameFault;
+use crate::codec::shown::is_printable_non_ascii;
 use crate::model::AttributeValue;
 
 /// Room for most names and a suffix.
@@ -90,6 +91,11 @@ impl Tokens {
     }
 }
 
+/// Can a name have it, though perhaps not at its start?
+pub(super) fn is_kept(character: char) -> bool {
+    is_kept_ascii(character, false) || is_printable_non_ascii(character)
+}
+
 /// Is it kept wherever it stands?
 fn is_plain(byte: u8) -> bool {
     is_kept_ascii(char::from(byte), true)
@@ -101,36 +107,6 @@ fn is_kept_ascii(character: char, first: bool) -> bool {
         '.' | '@' | '+' | '-' => !first,
         _ => false,
     }
-}
-
-/// Shows something of its own. The standard library's debug form keeps exactly the characters outside of the categories Cc, Cf, Cs,
-/// Co, Cn, Zl, Zp and Zs; behind another character it keeps combining marks, which belong to the text of many languages.
-fn is_printable_non_ascii(character: char) -> bool {
-    if character.is_ascii() || is_blank(character) {
-        return false;
-    }
-    let mut buffer = [b'x'; 5];
-    let (_, tail) = buffer.split_at_mut(1);
-    let length = 1 + character.encode_utf8(tail).len();
-    let text = buffer.get(..length).and_then(|bytes| std::str::from_utf8(bytes).ok());
-    text.is_some_and(|text| text.escape_debug().nth(1) == Some(character))
-}
-
-/// Assigned characters that are letters, marks or symbols by category, and yet show nothing (Default_Ignorable_Code_Point, and the
-/// empty Braille pattern).
-fn is_blank(character: char) -> bool {
-    matches!(
-        character,
-        '\u{34F}'
-            | '\u{115F}'..='\u{1160}'
-            | '\u{17B4}'..='\u{17B5}'
-            | '\u{180B}'..='\u{180F}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{FE00}'..='\u{FE0F}'
-            | '\u{FFA0}'
-            | '\u{E0100}'..='\u{E01EF}'
-    )
 }
 
 /// The bytes that a text of tokens stands for; leniently, any character but `%` is itself.
@@ -156,27 +132,5 @@ fn hex_digit(byte: u8) -> Result<u8, NameFault> {
         b'a'..=b'f' => Ok(byte - b'a' + 10),
         b'A'..=b'F' => Ok(byte - b'A' + 10),
         _ => Err(NameFault::Escape),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn characters_that_show_something_are_kept() {
-        for character in "éßñ中文日本語한국어אبक्षिΩ€😀♥İ\u{301}\u{FFFD}".chars() {
-            assert!(is_printable_non_ascii(character), "{character:?}");
-        }
-    }
-
-    #[test]
-    fn characters_that_show_nothing_are_not() {
-        let characters = "\u{80}\u{85}\u{A0}\u{AD}\u{34F}\u{61C}\u{115F}\u{1680}\u{180E}\u{2000}\u{200B}\u{200C}\u{200D}\u{200E}\u{200F}\
-            \u{2028}\u{2029}\u{202A}\u{202E}\u{202F}\u{205F}\u{2060}\u{2066}\u{2069}\u{3000}\u{3164}\u{E000}\u{FE0F}\u{FEFF}\u{FFF9}\
-            \u{FFFE}\u{378}\u{E0001}\u{E0061}\u{10FFFF}";
-        for character in characters.chars() {
-            assert!(!is_printable_non_ascii(character), "{character:?}");
-        }
     }
 }

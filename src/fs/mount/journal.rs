@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::codec::calendar;
+use crate::codec::{calendar, shown};
 use crate::fs::recent::Recent;
 use crate::fs::time::now_ms;
 
@@ -69,12 +69,12 @@ impl Failed {
     #[must_use]
     pub fn render(&self, now_ms: u64) -> String {
         let exception = self.exception.map(|word| format!(" {word}")).unwrap_or_default();
-        let mut out = format!("{} {}: {}{exception}\n", self.operation, escape(&self.path), self.errno);
+        let mut out = format!("{} {}: {}{exception}\n", self.operation, shown::line(&self.path, TEXT_BYTES_MAX), self.errno);
         for line in self.text.lines() {
             if !line.starts_with("  ") {
                 out.push_str("  ");
             }
-            out.push_str(&escape(line));
+            out.push_str(&shown::line(line, TEXT_BYTES_MAX));
             out.push('\n');
         }
         cut(&mut out);
@@ -94,7 +94,7 @@ impl Failed {
             "exception": self.exception,
             "text": text,
         });
-        format!("{line}\n")
+        shown::json(&format!("{line}\n"))
     }
 }
 
@@ -126,18 +126,6 @@ fn cut(text: &mut String) {
         text.truncate(end);
         text.push('\n');
     }
-}
-
-/// Control bytes would run as terminal commands.
-fn escape(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            let control = c.is_control();
-            let escaped = control.then(|| c.escape_default());
-            let plain = (!control).then_some(c);
-            escaped.into_iter().flatten().chain(plain)
-        })
-        .collect()
 }
 
 #[derive(Debug, Default)]
@@ -212,7 +200,7 @@ impl Journal {
         let state = self.state.lock();
         let lines = state.warnings.iter().map(|(path, sentence, time_ms)| {
             let line = serde_json::json!({"time_ms": time_ms, "path": path, "text": sentence});
-            format!("{line}\n")
+            shown::json(&format!("{line}\n"))
         });
         lines.collect()
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::codec::shown;
 use crate::fs::FsError;
 use crate::store::budget::{Budget, Permit};
 
@@ -26,8 +27,8 @@ impl Text {
     }
 }
 
-/// JSON as files show it.
+/// JSON as files show it, and a terminal may.
 #[must_use]
 pub fn pretty(json: &Value) -> Vec<u8> {
-    format!("{json:#}\n").into_bytes()
+    shown::json(&format!("{json:#}\n")).into_bytes()
 }

@@ -17,6 +17,7 @@ use super::stream::{SHARD_ITEMS, StreamStep};
 use crate::codec::plain_json;
 use crate::database::{Browse, Source, SourceStats};
 use crate::fs::FsError;
+use crate::fs::mount::text::pretty;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES};
 use crate::model::{IndexKind, IndexSchema};
 
@@ -47,9 +48,7 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
         "fetched_attributes": fetched,
         "cheaper": advice(path),
     });
-    let mut out = serde_json::to_vec_pretty(&text).unwrap_or_default();
-    out.push(b'\n');
-    Ok(out)
+    Ok(pretty(&text))
 }
 
 /// Of what is evaluated, filtered out or not.

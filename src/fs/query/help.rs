@@ -64,14 +64,14 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
 fn write_key_clauses(context: Context<'_>, out: &mut String) {
     let keys = context.keys();
     for attribute in keys.partition {
-        line(out, &format!("{}=<{}>", attribute.name, type_word(attribute)), "the partition key, needed");
+        line(out, &format!("{}=<{}>", clause_name(attribute), type_word(attribute)), "the partition key, needed");
     }
     if let [one] = keys.partition {
         line(out, "@pk=<value>", "the same");
-        line(out, "@pk.shards=<prefix>,<m>,<n>", &format!("all of {} = prefix m … prefix n, merged by sort key", one.name));
+        line(out, "@pk.shards=<prefix>,<m>,<n>", &format!("all of {} = prefix m … prefix n, merged by sort key", clause_name(one)));
     }
     for attribute in keys.sort {
-        line(out, &format!("{}=<{}>", attribute.name, type_word(attribute)), "the sort key equals");
+        line(out, &format!("{}=<{}>", clause_name(attribute), type_word(attribute)), "the sort key equals");
         for operator in KEY_OPERATORS {
             if operator == "begins" && attribute.attribute_type == KeyAttributeType::N {
                 continue;
@@ -84,7 +84,7 @@ fn write_key_clauses(context: Context<'_>, out: &mut String) {
                 "between" => ("<lower>,<upper>", "lies between, both included"),
                 _ => ("<prefix>", "begins with"),
             };
-            line(out, &format!("{}.{operator}={value}", attribute.name), meaning);
+            line(out, &format!("{}.{operator}={value}", clause_name(attribute)), meaning);
         }
     }
     if keys.sort.len() == 1 {

@@ -10,6 +10,7 @@ use super::request::Resolved;
 use crate::codec::dynamodb_json;
 use crate::database::Browse;
 use crate::fs::FsError;
+use crate::fs::mount::text::pretty;
 use crate::model::Item;
 use crate::model::api::Placeholders;
 use crate::model::error::StoreError;
@@ -18,9 +19,7 @@ use crate::model::error::StoreError;
 pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "request.json")?;
     let request = members(path, &resolved, path.start(&resolved, db)?.as_ref())?;
-    let mut out = serde_json::to_vec_pretty(&request).map_err(unwritable)?;
-    out.push(b'\n');
-    Ok(out)
+    Ok(pretty(&request))
 }
 
 /// The members in the order of the API's own documents.

@@ -9,6 +9,7 @@ use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_n
 use super::room::Room;
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
+use crate::codec::shown;
 use crate::database::{Entries, PartitionKey, Position, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
@@ -206,7 +207,7 @@ fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> 
         "model": "range, origin, heat, split candidate",
         "fact": "collections, items, bytes with overhead, units",
     });
-    Ok(padded(&format!("{json:#}")))
+    Ok(padded(&shown::json(&format!("{json:#}"))))
 }
 
 /// The lines of a text, with blanks at their ends that nobody sees: always the same length.

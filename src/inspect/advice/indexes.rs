@@ -2,7 +2,8 @@
 
 use super::facts::{Facts, IndexFacts};
 use super::point::{Advice, Level};
-use super::words::{bytes, item_stem, percent, plural};
+use super::words::{bytes, item_stem, names, percent, plural};
+use crate::codec::shown::{WORD_CHARS_MAX, markdown};
 use crate::database::EntryKey;
 use crate::model::api::absence::AbsenceReason;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
@@ -27,8 +28,7 @@ fn write_units(bytes: u64) -> u64 {
 }
 
 fn key_names(index: &IndexFacts) -> String {
-    let names: Vec<&str> = index.schema.attributes().map(|attribute| attribute.name.as_str()).collect();
-    names.join(" or ")
+    names(index.schema.attributes(), " or ")
 }
 
 pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
@@ -137,7 +137,9 @@ pub fn violations(facts: &Facts) -> Vec<Advice> {
         let example = example.map_or_else(String::new, |(path, violation)| {
             format!(
                 ", `{path}` for one: its {} is {} where {} is expected",
-                violation.attribute, violation.found, violation.expected
+                markdown(&violation.attribute, WORD_CHARS_MAX),
+                violation.found,
+                violation.expected
             )
         });
         all.push(Advice {

@@ -3,7 +3,7 @@
 use super::facts::{Facts, IndexFacts, SourceFacts};
 use super::point::{Advice, Level};
 use super::values::{are_times, generated};
-use super::words::{percent, plural, spread, value};
+use super::words::{names, percent, plural, spread, value};
 use crate::codec::file_name;
 use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shards};
 use crate::model::{AttributeValue, IndexKind};
@@ -39,14 +39,13 @@ pub struct Keyed<'f> {
 pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
     let schema = &facts.description.schema;
     let (subject, path) = (format!("table {}", schema.name), schema.name.to_string());
-    let mut all = vec![Keyed { index: None, subject, path, key: schema.key.partition.name.clone(), source: &facts.table }];
+    let mut all = vec![Keyed { index: None, subject, path, key: names([&schema.key.partition], ""), source: &facts.table }];
     for index in facts.indexes.iter().filter(|index| index.schema.kind == IndexKind::Global) {
-        let names: Vec<&str> = index.schema.partition.iter().map(|attribute| attribute.name.as_str()).collect();
         all.push(Keyed {
             index: Some(index),
             subject: format!("index {}", index.schema.name),
             path: format!("{}/gsi/{}", schema.name, index.schema.name),
-            key: names.join(" + "),
+            key: names(&index.schema.partition, " + "),
             source: &index.source,
         });
     }
@@ -111,8 +110,8 @@ pub fn few_values(facts: &Facts) -> Vec<Advice> {
     few.map(|keyed| {
         let (values, entries) = (keyed.source.stats.partition_keys, keyed.source.stats.entries);
         let sparse = keyed.index.map_or(String::new(), |index| {
-            let names: Vec<&str> = index.schema.attributes().map(|attribute| attribute.name.as_str()).collect();
-            format!(" Or leave {} away in items that nobody asks the index for: a sparse index is a short list.", names.join(" or "))
+            let names = names(index.schema.attributes(), " or ");
+            format!(" Or leave {names} away in items that nobody asks the index for: a sparse index is a short list.")
         });
         Advice {
             level: Level::Warning,
@@ -215,7 +214,7 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
     if schema.key.sort.is_some() || !has_global || facts.table.keys.len() < 3 || is_asked {
         return Vec::new();
     }
-    let name = &schema.key.partition.name;
+    let name = names([&schema.key.partition], "");
     let values: Vec<&AttributeValue> = facts.table.keys.iter().filter_map(|(key, _)| key.first()).collect();
     let Some(kind) = generated(&values) else { return Vec::new() };
     vec![Advice {
@@ -242,7 +241,7 @@ pub fn write_shards(facts: &Facts) -> Vec<Advice> {
         subject: format!("table {}", schema.name),
         finding: format!(
             "{units} write units a second are provisioned; at {bytes} bytes an item they need at least {needed} values of {} written at the same time.",
-            schema.key.partition.name
+            names([&schema.key.partition], "")
         ),
         rule: "Suffixes for one value: writes a second × item KB, rounded up, ÷ 1,000 (T-09, T-10).",
         remedy: format!(

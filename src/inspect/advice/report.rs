@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::facts::WALKED_MAX;
 use super::keys::{Keyed, keyed};
-use super::words::{bytes, item_stem, not_whole, plural, spread};
+use super::words::{bytes, item_stem, names, not_whole, plural, spread};
 use super::{Advice, Facts, Level, advise, cost, growth, indexes};
 use crate::model::schema::BillingMode;
 
@@ -48,7 +48,7 @@ fn summary(facts: &Facts) -> String {
         plural(stats.entries, "item"),
         plural(stats.bytes, "byte"),
         plural(stats.partition_keys, "value"),
-        schema.key.partition.name,
+        names([&schema.key.partition], ""),
         plural(facts.indexes.len() as u64, "index")
     );
     if facts.sizes.spread.count < stats.entries {

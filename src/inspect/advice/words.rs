@@ -1,9 +1,11 @@
 //! Numbers, values and paths as advice writes them.
 
+use crate::codec::shown::{WORD_CHARS_MAX, markdown};
 use crate::codec::{calendar, file_name};
 use crate::database::EntryKey;
 use crate::inspect::spread::Spread;
 use crate::inspect::violations::table::cell;
+use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, TableName};
 
 /// Characters of a value that are shown.
@@ -54,9 +56,13 @@ pub fn units(units: f64) -> String {
 /// Key values between quotes, long ones cut.
 pub fn value(values: &[AttributeValue]) -> String {
     let text = values.iter().map(cell).collect::<Vec<_>>().join(" + ");
-    let is_long = text.chars().count() > VALUE_CHARS_MAX;
-    let cut: String = text.chars().take(VALUE_CHARS_MAX).collect();
-    format!("{:?}", if is_long { cut + "…" } else { text })
+    format!("\"{}\"", markdown(&text, VALUE_CHARS_MAX))
+}
+
+/// The name of an attribute, or several with a word between them.
+pub fn names<'a>(attributes: impl IntoIterator<Item = &'a KeyAttribute>, between: &str) -> String {
+    let names: Vec<String> = attributes.into_iter().map(|attribute| markdown(&attribute.name, WORD_CHARS_MAX)).collect();
+    names.join(between)
 }
 
 /// `2026-01-02`.

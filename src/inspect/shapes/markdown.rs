@@ -6,13 +6,12 @@ use super::attributes::{Attribute, Types};
 use super::json::percent;
 use super::{PATTERNS_MAX, PathOf, Pattern, Shapes};
 use crate::codec::calendar;
+use crate::codec::shown::{self, WORD_CHARS_MAX};
 use crate::inspect::advice::{not_whole, plural};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 /// Attributes told of a pattern, the commonest; JSON has all that are known.
 const ATTRIBUTES_SHOWN: usize = 40;
-/// Characters of a pattern shown.
-const PATTERN_CHARS_MAX: usize = 100;
 
 const LEGEND: &str = "\
 A pattern is a key with `<n>` for digits, `<word>` for names that differ, `<text>` for those with spaces, `<id>` for letters and digits mixed, `<rest>` for
@@ -125,14 +124,10 @@ fn share(part: u64, whole: u64) -> String {
 
 /// A pattern between marks that keep it as it is.
 fn code(text: &str) -> String {
-    let shown = in_cell(text).replace('`', "'");
-    match shown.char_indices().nth(PATTERN_CHARS_MAX) {
-        Some((end, _)) => format!("`{}…`", &shown[..end]),
-        None => format!("`{shown}`"),
-    }
+    shown::code(text, WORD_CHARS_MAX)
 }
 
-/// Text in a cell of a table: on one line, and without its own bars.
+/// A name in a cell of a table.
 fn in_cell(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect::<String>().replace('|', "\\|")
+    shown::markdown(text, WORD_CHARS_MAX)
 }

@@ -33,9 +33,16 @@ unsafe extern "C" fn assertion_failed(env: *mut lmdb_sys::MDB_env, message: *con
         let text = |text: *const c_char| if text.is_null() { "".into() } else { CStr::from_ptr(text).to_string_lossy() };
         (text(path), text(message))
     };
-    eprintln!("ddbfs: \"{dir}/{DATA_FILE}\" is damaged: LMDB found what cannot be ({message}). {RESTORE}");
-    // SAFETY: ends the process at once; nothing of it may run on with a store in this state.
-    unsafe { libc::_exit(FAILED) };
+    end_with(format!("ddbfs: \"{dir}/{DATA_FILE}\" is damaged: LMDB found what cannot be ({message}). {RESTORE}\n").as_bytes());
+}
+
+/// Says the last words, to whom can hear them, and ends the process at once; nothing of it may run on with a store in this state.
+fn end_with(words: &[u8]) -> ! {
+    // SAFETY: write(2) and _exit(2) are safe in a signal handler and below C, where nothing may panic; the words are whole.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
+        libc::_exit(FAILED)
+    }
 }
 
 /// Has SIGBUS told, which is a page of the map that the file does not have any more or that the disk does not give.
@@ -56,11 +63,33 @@ pub(super) fn watch_map(data_file: &Path) {
 }
 
 extern "C" fn bus_error(_: libc::c_int) {
-    // SAFETY: write(2) and _exit(2) are safe in a signal handler; the words live for ever.
-    unsafe {
-        if let Some(words) = LAST_WORDS.load(Ordering::Acquire).as_ref() {
-            libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
+    // SAFETY: the words live for ever.
+    let words = unsafe { LAST_WORDS.load(Ordering::Acquire).as_ref() };
+    end_with(words.map_or(&[], Vec::as_slice));
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs::OpenOptions;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    const CHILD: &str = "DDBFS_TEST_ASSERTION";
+
+    #[test]
+    fn a_failed_assertion_ends_the_process_also_when_nobody_can_be_told() {
+        if std::env::var_os(CHILD).is_some() {
+            // SAFETY: a terminated text; LMDB gives no path of no environment.
+            unsafe { assertion_failed(ptr::null_mut(), c"it holds".as_ptr()) };
         }
-        libc::_exit(FAILED)
+        let name = "store::lmdb::guard::tests::a_failed_assertion_ends_the_process_also_when_nobody_can_be_told";
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let ended =
+            child.args(["--exact", name, "--nocapture"]).env(CHILD, "1").stdout(Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(ended.code(), Some(FAILED));
     }
 }

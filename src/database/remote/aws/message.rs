@@ -15,6 +15,8 @@ pub const TOKEN: &str = "ClientRequestToken";
 pub const ON_FAILURE: &str = "ReturnValuesOnConditionCheckFailure";
 /// Of an answer that is not DynamoDB's.
 const SHOWN_CHARACTERS_MAX: usize = 200;
+/// Of what a service says of a refusal: its own texts are shorter, an item that it repeats too.
+const WORDS_CHARACTERS_MAX: usize = 4 * 1024;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -116,7 +118,7 @@ pub struct Words {
 /// Reads a refusal.
 pub fn words(answer: &Answer) -> Words {
     let json: Option<Value> = serde_json::from_slice(&answer.body).ok();
-    let member = |name: &str| json.as_ref()?.get(name)?.as_str().map(str::to_owned);
+    let member = |name: &str| Some(json.as_ref()?.get(name)?.as_str()?.chars().take(WORDS_CHARACTERS_MAX).collect::<String>());
     let Some(name) = member("__type") else {
         let text: String = String::from_utf8_lossy(&answer.body).trim().chars().take(SHOWN_CHARACTERS_MAX).collect();
         let message = format!("the answer of status {} is not DynamoDB's: {text:?}", answer.status);

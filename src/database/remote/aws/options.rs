@@ -44,6 +44,11 @@ pub enum OpenError {
     Runtime(std::io::Error),
     #[error("the endpoint {0:?} is no URL of a service: write for instance http://127.0.0.1:8000, without a path")]
     Endpoint(String),
+    #[error(
+        "an endpoint has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give \
+         --profile"
+    )]
+    UserInfo,
     #[error("no region is known: give --region, or set AWS_REGION, or region in the profile of ~/.aws/config")]
     NoRegion,
     #[error("{0:?} is no name of a region; one is for instance eu-central-1")]

@@ -27,6 +27,10 @@ impl fmt::Display for Place {
 impl Place {
     /// That endpoint; its own region, if it names one and no other is given.
     pub fn of_endpoint(endpoint: &str, region: Option<String>) -> Result<Self, OpenError> {
+        // Also of one that is none: what stands there is not to be told again.
+        if endpoint.contains('@') {
+            return Err(OpenError::UserInfo);
+        }
         let refused = || OpenError::Endpoint(endpoint.to_owned());
         let uri: Uri = endpoint.parse().map_err(|_| refused())?;
         let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
@@ -120,6 +124,10 @@ mod tests {
         assert_eq!(region("https://dynamodb.eu-central-1.amazonaws.com", None).as_deref(), Some("eu-central-1"));
         for endpoint in ["", "127.0.0.1:8000", "localhost", "ftp://x", "http://", "http://x/path", "http://x/?a=b"] {
             assert!(region(endpoint, None).is_none(), "{endpoint}");
+        }
+        for endpoint in ["http://me:secret@127.0.0.1:8000", "https://me@host", "http://me:secret@host/path", "me:secret@"] {
+            let refused = Place::of_endpoint(endpoint, None).unwrap_err().to_string();
+            assert!(refused.contains('@') && !refused.contains("secret"), "{refused}");
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use crate::codec::{dynamodb_json, file_name, plain_json};
+use crate::codec::{dynamodb_json, file_name, plain_json, shown};
 use crate::database::{EntryKey, Source};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
@@ -261,5 +261,5 @@ fn plain_json_of(key: &Key, schema: &KeySchema) -> Vec<u8> {
 
 /// JSON as it stands between single quotes of a shell.
 fn quotable(json: Vec<u8>) -> String {
-    String::from_utf8_lossy(&json).trim_end().replace('\'', r"'\''")
+    shown::json(String::from_utf8_lossy(&json).trim_end()).replace('\'', r"'\''")
 }
