@@ -1,6 +1,8 @@
 //! Reads a mount's files in a process of its own, which can be left. What waits for a mount whose process is stopped, or was killed, cannot
 //! be killed once its request was taken; and no process ends before all its threads.
 
+#![allow(unsafe_code)]
+
 use std::ffi::OsStr;
 use std::io::{self, BufRead as _, ErrorKind, Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -149,6 +151,9 @@ pub fn is_dead(error: &io::Error) -> bool {
 
 /// The process: answers until nobody asks.
 pub fn run() -> Result<Outcome, CliError> {
+    // It may outlive who began it, and then is not to hold what that had open: a pipe whose reader waits for its end.
+    // SAFETY: nothing was opened here yet.
+    unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
     let mut out = io::stdout().lock();
     for asked in io::stdin().lock().split(0) {
         let answer = asked.and_then(|asked| answered(&asked));

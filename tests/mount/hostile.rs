@@ -61,7 +61,6 @@ fn no_text_for_people_has_what_a_terminal_obeys() {
         "scan/help",
         "gsi/by-other/query/help",
         "gsi/by-other/help",
-        "items/help",
         "advice.md",
         "shapes.md",
         "shapes.json",
@@ -84,7 +83,10 @@ fn no_text_for_people_has_what_a_terminal_obeys() {
         "queries/help",
     ];
     for file in files {
-        is_harmless(file, &fs::read(mount.point().join(format!("Hostile/{file}"))).unwrap_or_else(|error| panic!("{file}: {error}")));
+        is_harmless(
+            file,
+            &fs::read(mount.point().join(format!("Hostile/{file}"))).unwrap_or_else(|error| panic!("{file}: {error}")),
+        );
     }
     // What is advised and shown is there all the same, and says which attribute it is.
     let advice = fs::read_to_string(mount.point().join("Hostile/advice.md")).unwrap();

@@ -1,13 +1,14 @@
 
 # Failures of the session, told after the command: those too that close() alone heard of, which no shell looks at.
-# A mount is asked by another process: it may be stopped.
-__ddbfs_told=
+# A mount is asked by another process: it may be stopped. So this one does not look for the program either, for which bash asks the working
+# directory.
+__ddbfs_program=$(type -P ddbfs) __ddbfs_told=
 
 __ddbfs_tell() {
   local status=$? mounts
   mapfile -t mounts < /proc/self/mounts
   if [[ ${mounts[*]} == *ddbfs* ]]; then
-    __ddbfs_told=$(ddbfs shell --told "$__ddbfs_told" ${1:---status=$status})
+    __ddbfs_told=$("$__ddbfs_program" shell --told "$__ddbfs_told" ${1:---status=$status})
   fi
   return "$status"
 }
@@ -20,7 +21,7 @@ __ddbfs_command() {
   case ${COMP_WORDS[1]} in
     load | dump | push | advise | archive | violations | index)
       if [[ $COMP_CWORD -eq $at && $2 != -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(ddbfs shell --tables 2> /dev/null)" -- "$2")
+        mapfile -t COMPREPLY < <(compgen -W "$("$__ddbfs_program" shell --tables 2> /dev/null)" -- "$2")
       fi
       ;;
   esac
@@ -33,7 +34,7 @@ declare -gA __ddbfs_before
 __ddbfs_path() {
   local found program=${1##*/} spec
   COMPREPLY=()
-  found=$(ddbfs shell --line "${COMP_LINE:0:COMP_POINT}" --breaks "$COMP_WORDBREAKS" 2> /dev/null)
+  found=$("$__ddbfs_program" shell --line "${COMP_LINE:0:COMP_POINT}" --breaks "$COMP_WORDBREAKS" 2> /dev/null)
   # A mount that does not answer: nobody else is to look there.
   [[ $? -eq 1 ]] && compopt +o bashdefault +o default && return
   if [[ -n $found ]]; then
