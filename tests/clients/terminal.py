@@ -1,6 +1,7 @@
 """Types lines into an interactive shell on a terminal of its own, and prints what the terminal showed.
 usage: terminal.py LINES SHELL ARG…; of a line `typed<TAB>expected` the first part is typed and completed until the terminal shows the
-second, and cleared; of `typed<TAB>expected<ENTER>rest` it is entered, with the rest behind it."""
+second, and cleared; of `typed<TAB>expected<ENTER>rest` it is entered, with the rest behind it; `line<UNTIL>text` is
+entered again until the text was shown."""
 import os, pty, select, sys, time
 
 SECONDS_MAX = 60
@@ -40,6 +41,13 @@ for number, line in enumerate(lines):
         # The end of the line, everything before it is erased.
         os.write(fd, b"\x05\x15\n")
         out += read(fd, b"never", 0.5)
+        continue
+    line, until, wanted = line.partition("<UNTIL>")
+    end = time.time() + SECONDS_MAX
+    while until and wanted.encode() not in out and time.time() < end:
+        os.write(fd, f"{line}\necho ma''rk{number}.\n".encode())
+        out += read(fd, f"mark{number}.".encode(), SECONDS_MAX)
+    if until:
         continue
     mark = f"mark{number}.".encode()
     os.write(fd, line.encode() + b"\n")

@@ -47,7 +47,9 @@ fn is_harmless(what: &str, text: &[u8]) {
     assert!(text.chars().all(is_shown), "{what}: {text:?}");
     assert!(!text.is_empty(), "{what} is empty");
     if what.ends_with(".md") || what.ends_with(".svg") {
-        assert!(!text.contains("<img") && !text.lines().any(|line| line.starts_with("## forged")), "{what}: {text}");
+        // In code of Markdown all is as it is.
+        let plain: String = text.replace("\\`", "").split('`').step_by(2).collect();
+        assert!(!plain.contains("<img") && !text.lines().any(|line| line.starts_with("## forged")), "{what}: {text}");
     }
 }
 
