@@ -5,7 +5,7 @@ use std::io::{BufWriter, ErrorKind, Write};
 use clap::Args;
 
 use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, warn};
 use crate::database::Browse;
 use crate::model::api::ScanRequest;
 use crate::model::{Error, TableName};
@@ -72,7 +72,7 @@ pub fn existing_table(database: &dyn Browse, name: &str) -> Result<TableName, Cl
 
 /// Says so if a table is not whole.
 pub fn warn_unfinished(database: &dyn Browse, table: &TableName) -> Result<(), CliError> {
-    database.unfinished(table)?.into_iter().for_each(|lacking| eprintln!("{lacking}"));
+    database.unfinished(table)?.into_iter().for_each(warn);
     Ok(())
 }
 
