@@ -92,12 +92,12 @@ fn no_text_for_people_has_what_a_terminal_obeys() {
     }
     // What is advised and shown is there all the same, and says which attribute it is.
     let advice = fs::read_to_string(mount.point().join("Hostile/advice.md")).unwrap();
-    assert!(advice.contains(r"k\u{1b}]0;owned\u{7}") && advice.contains("&lt;img"), "{advice}");
+    assert!(advice.contains(r"k\u{1b}\]0;owned\u{7}") && advice.contains("&lt;img"), "{advice}");
     // A name that is not there, a body that is none, as this thread's session hears of them.
     let name = "Hostile/\u{1b}]0;owned\u{7}\u{9b}\u{202e}";
     assert!(fs::read(mount.point().join(name)).is_err());
     is_harmless("errors/last", &fs::read(mount.point().join(".ddb/errors/last")).unwrap());
-    assert!(fs::write(mount.point().join(".ddb/api/PutItem"), format!("{{\"TableName\":{:?}", HOSTILE)).is_err());
+    assert!(fs::write(mount.point().join(".ddb/api/PutItem"), format!("{{\"TableName\":{HOSTILE}")).is_err());
     is_harmless("errors/last", &fs::read(mount.point().join(".ddb/errors/last")).unwrap());
     for file in [".ddb/errors.ndjson", "README.md"] {
         is_harmless(file, &fs::read(mount.point().join(file)).unwrap());

@@ -14,10 +14,9 @@ use super::request::Resolved;
 use super::show::{show_path, show_range};
 use super::source::QueryKind;
 use super::stream::{SHARD_ITEMS, StreamStep};
-use crate::codec::plain_json;
+use crate::codec::{plain_json, shown};
 use crate::database::{Browse, Source, SourceStats};
 use crate::fs::FsError;
-use crate::fs::mount::text::pretty;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES};
 use crate::model::{IndexKind, IndexSchema};
 
@@ -48,7 +47,7 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
         "fetched_attributes": fetched,
         "cheaper": advice(path),
     });
-    Ok(pretty(&text))
+    Ok(shown::json(&format!("{text:#}\n")).into_bytes())
 }
 
 /// Of what is evaluated, filtered out or not.

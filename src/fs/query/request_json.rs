@@ -7,10 +7,9 @@ use super::expression::Expression;
 use super::filter::Filter;
 use super::path::QueryPath;
 use super::request::Resolved;
-use crate::codec::dynamodb_json;
+use crate::codec::{dynamodb_json, shown};
 use crate::database::Browse;
 use crate::fs::FsError;
-use crate::fs::mount::text::pretty;
 use crate::model::Item;
 use crate::model::api::Placeholders;
 use crate::model::error::StoreError;
@@ -19,7 +18,7 @@ use crate::model::error::StoreError;
 pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "request.json")?;
     let request = members(path, &resolved, path.start(&resolved, db)?.as_ref())?;
-    Ok(pretty(&request))
+    Ok(shown::json(&format!("{request:#}\n")).into_bytes())
 }
 
 /// The members in the order of the API's own documents.
