@@ -14,10 +14,8 @@ pub struct CheckArgs {
 }
 
 pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look(&args.data)?;
-    // The pages first: whoever walks the entries trusts them.
-    let report = opened.store.check_pages().and_then(|()| opened.store.check_log());
-    let report = report.map_err(Error::from).and_then(|()| check(opened.database.engine()));
+    let opened = data_dir::open_in_place(&args.data)?;
+    let report = opened.store.check().map_err(Error::from).and_then(|()| check(opened.database.engine()));
     opened.close();
     let report = report?;
     let mut text: String = report.differences.iter().map(|difference| format!("{difference}\n")).collect();

@@ -10,8 +10,8 @@ use crate::database::Browse as _;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
 use crate::model::Error;
-use crate::store::lmdb::{LmdbOptions, LmdbStore};
-use crate::store::{Durability, Store};
+use crate::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
+use crate::store::{Durability, Store, StoreError};
 
 /// The directory in the data directory that stands for S3.
 const BUCKETS: &str = "s3";
@@ -22,12 +22,16 @@ pub struct DataArgs {
     /// Data directory [default: $XDG_DATA_HOME/ddbfs, else ~/.local/share/ddbfs]
     #[arg(long = "data", value_name = "DIR", env = "DDBFS_DATA")]
     dir: Option<PathBuf>,
+
+    /// Of a damaged data directory, open what is whole, and keep a copy of its files in it
+    #[arg(long)]
+    salvage: bool,
 }
 
 impl DataArgs {
     /// That directory.
     pub fn at(dir: PathBuf) -> Self {
-        Self { dir: Some(dir) }
+        Self { dir: Some(dir), salvage: false }
     }
 }
 
@@ -35,7 +39,7 @@ impl DataArgs {
 pub struct Opened {
     pub dir: PathBuf,
     pub database: Arc<LocalDatabase>,
-    pub store: Arc<LmdbStore>,
+    pub store: Arc<dyn Store>,
 }
 
 /// The directory named, or the default one.
@@ -67,22 +71,52 @@ pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Open
     open_with(args, EngineOptions { looks_only: true, ..options }, Durability::default())
 }
 
+/// As [`open_to_look`], and no byte of the directory is written, whatever state it is in; beside processes that have it open it is opened as
+/// they have.
+pub fn open_in_place(args: &DataArgs) -> Result<Opened, CliError> {
+    if args.salvage {
+        return Err(CliError::Usage("check changes nothing: give --salvage to `ddbfs dump`, `serve` or `mount`".into()));
+    }
+    let dir = resolve(args)?;
+    match InPlace::open(&dir, StoreError::ReadOnly).map_err(|error| cannot_open(&dir, &error.into()))? {
+        Some(store) => on_store(dir, Arc::new(store), EngineOptions { looks_only: true, ..EngineOptions::default() }),
+        None => open_to_look(args),
+    }
+}
+
 /// As [`open`], with options of the engine.
 pub fn open_with(args: &DataArgs, options: EngineOptions, durability: Durability) -> Result<Opened, CliError> {
     let dir = resolve(args)?;
-    let store = LmdbOptions { durability, looks_only: options.looks_only, ..LmdbOptions::default() };
-    let (database, store) = open_at(&dir, options, store)?;
-    Ok(Opened { dir, database, store })
+    let store = LmdbOptions { durability, looks_only: options.looks_only, salvage: args.salvage, ..LmdbOptions::default() };
+    let failed = |error: StoreError| cannot_open(&dir, &error.into());
+    match LmdbStore::open(&dir, store) {
+        // Not even for its recovery: what it would write is kept in memory, and can be read.
+        Err(StoreError::NoSpace) => match InPlace::open(&dir, StoreError::NoSpace).map_err(failed)? {
+            Some(store) => {
+                log::warn!(
+                    "the disk is full: the data directory {} is only read, until there is room and a restart",
+                    dir.display()
+                );
+                on_store(dir, Arc::new(store), EngineOptions { looks_only: true, ..options })
+            }
+            None => Err(failed(StoreError::NoSpace)),
+        },
+        store => {
+            let store = Arc::new(store.map_err(failed)?);
+            on_store(dir, store, options)
+        }
+    }
 }
 
-fn open_at(dir: &Path, options: EngineOptions, store: LmdbOptions) -> Result<(Arc<LocalDatabase>, Arc<LmdbStore>), CliError> {
-    let open = move || -> Result<_, Error> {
-        let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..options };
-        let store = Arc::new(LmdbStore::open(dir, store)?);
-        let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, options)?;
-        Ok((Arc::new(LocalDatabase::new(Arc::new(engine)).of_directory(dir)), store))
-    };
-    open().map_err(|error| CliError::Message(format!("cannot open the data directory {}: {error}", dir.display())))
+fn on_store(dir: PathBuf, store: Arc<dyn Store>, options: EngineOptions) -> Result<Opened, CliError> {
+    let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..options };
+    let engine = Engine::open(Arc::clone(&store), options).map_err(|error| cannot_open(&dir, &error))?;
+    let database = LocalDatabase::new(Arc::new(engine)).of_directory(&dir);
+    Ok(Opened { dir, database: Arc::new(database), store })
+}
+
+fn cannot_open(dir: &Path, error: &Error) -> CliError {
+    CliError::Message(format!("cannot open the data directory {}: {error}", dir.display()))
 }
 
 impl Opened {

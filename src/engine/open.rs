@@ -40,7 +40,8 @@ impl Engine {
         }
         self.shared.batch.write_format();
         // A new store is of this version at once, also for who opens it next.
-        if stored.is_none() { self.shared.submit_and_wait(|_| Ok(())) } else { Ok(()) }
+        let is_new = stored.is_none() && !self.shared.options.looks_only;
+        if is_new { self.shared.submit_and_wait(|_| Ok(())) } else { Ok(()) }
     }
 
     /// As [`Store::keep_alone`], if the store is of this version: programs of an earlier one would not ask to be let in. One that becomes so is

@@ -200,6 +200,14 @@ pub trait Store: Send + Sync {
     /// Ends that: nothing is kept any more when it returns. Closing the store does so too.
     fn stop_keeping(&self) {}
 
+    /// Looks at its files: whether they are whole, and fit each other. What is in them the engine checks.
+    ///
+    /// # Errors
+    /// `Damaged` with a sentence; those of reading.
+    fn check(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Runs queued jobs to their end and syncs; further jobs fail with `Closed`.
     fn close(&self);
 }

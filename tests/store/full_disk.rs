@@ -10,11 +10,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::damage_matrix::{LAST, content, killed, write};
+use crate::lmdb::put;
 use crate::support::control::{ARN, Control};
 use crate::support::own_process::{start, test_name};
 use ddbfs::engine::check::check;
-use ddbfs::store::Store;
-use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
+use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
+use ddbfs::store::{Store, StoreError};
 use serde_json::{Value, json};
 
 const DIR: &str = "DDBFS_TEST_FULL_DISK";
@@ -452,4 +454,40 @@ fn check_failed_backup(disk: &Disk, arn: &str) {
     let details = answer["BackupDescription"]["BackupDetails"].clone();
     assert_eq!(details["FailureCode"], "DiskFull");
     assert!(details["FailureMessage"].as_str().unwrap().contains(FULL), "{details}");
+}
+
+#[test]
+fn after_a_power_cut_a_full_disk_opens_with_the_reserve_or_to_be_read() {
+    on_small_disk("power_cut");
+}
+
+#[test]
+#[ignore = "a process of after_a_power_cut_a_full_disk_opens_with_the_reserve_or_to_be_read"]
+fn power_cut() {
+    let Some(dir) = disk() else { return };
+    let killed = killed();
+    let open = || LmdbStore::open(&dir, LmdbOptions::default());
+    let filler = dir.with_extension("filler");
+    for has_reserve in [true, false] {
+        std::fs::create_dir(&dir).unwrap();
+        write(&dir, &killed.cut());
+        if has_reserve {
+            std::fs::write(dir.join("reserve"), vec![1; 4 << 20]).unwrap();
+        }
+        let full = std::fs::write(&filler, vec![1; (DISK_MIB as usize) << 20]).unwrap_err();
+        assert_eq!(full.raw_os_error(), Some(libc::ENOSPC));
+        match open() {
+            Ok(store) => assert!(has_reserve && content(&store) == LAST),
+            Err(error) => {
+                assert!(!has_reserve && error == StoreError::NoSpace, "{error}");
+                let store = InPlace::open(&dir, StoreError::NoSpace).unwrap().unwrap();
+                store.check().unwrap();
+                assert_eq!(content(&store), LAST);
+                assert_eq!(put(&store, b"next", vec![1]), Err(StoreError::NoSpace));
+            }
+        }
+        std::fs::remove_file(&filler).unwrap();
+        assert_eq!(content(&open().unwrap()), LAST);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 }

@@ -5,6 +5,7 @@
 mod compact;
 mod crash;
 mod crash_indexes;
+mod damage_matrix;
 mod damaged_file;
 mod door;
 mod faults;

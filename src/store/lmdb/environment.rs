@@ -23,9 +23,9 @@ use super::log_check::check_log;
 use super::opened::{MAP_STEP_BYTES, Opened};
 use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
-use super::recovery::recover;
+use super::recovery::recover_with_reserve;
 use super::reserve::Reserve;
-use super::system::{disk_space, prefer_this_thread};
+use super::system::{LOW_SPACE_BYTES, disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot, rewrite_first, transaction_id};
 use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, Body};
@@ -39,10 +39,6 @@ const RETRIES_MAX: u32 = 48;
 
 /// Stale readers are cleared after this many commits: one pinned 215 MB within 500.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
-
-/// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as
-/// EIO.
-const LOW_SPACE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// How long and how often a removal waits on a full disk for readers to end.
 const READER_WAIT: Duration = Duration::from_millis(25);
@@ -83,7 +79,7 @@ impl LmdbEnvironment {
             if let Some(pid) = holder(&directory).map_err(failed)? {
                 return Err(StoreError::Io(format!("an older ddbfs, process {pid}, has it open; end that, and run this again")));
             }
-            recover(&directory, &options)?;
+            recover_with_reserve(&directory, &options)?;
         }
         locks.be_present().map_err(failed)?;
         // Before LMDB maps the file, as it trusts both heads; and the reserve before LMDB opens its lock file, see there.
@@ -248,8 +244,15 @@ impl LmdbEnvironment {
             return Ok(Attempt::Ended(Ok(())));
         }
         let number = transaction_id(&transaction);
-        let logged = match self.journal.append(state, number, &mut operations) {
-            Ok(Logged::NoRoom) if !is_pressed => return Ok(Attempt::Checkpoint),
+        let appended = self.journal.append(state, number, &mut operations);
+        if !is_pressed && matches!(appended, Ok(Logged::NoRoom)) {
+            return Ok(Attempt::Checkpoint);
+        }
+        let noted = |logged| match logged {
+            Logged::Yes => Ok(logged),
+            Logged::NoRoom | Logged::TooLarge => self.journal.note_unlogged(state, number).map(|()| logged),
+        };
+        let logged = match appended.and_then(noted) {
             Ok(logged) => logged,
             Err(error) => return Ok(Attempt::Ended(Err(self.failed(error.into())))),
         };

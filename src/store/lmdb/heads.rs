@@ -37,6 +37,9 @@ pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError 
     {
         return refused;
     }
+    if matches!(damage, Damage::Io(error) if is_full(error)) {
+        return StoreError::NoSpace;
+    }
     StoreError::Damaged(format!("{:?} {damage}. {RESTORE}", directory.data_file()))
 }
 
@@ -56,9 +59,16 @@ fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreErr
 
 /// Why the locks of a directory cannot be had.
 pub(super) fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
-    let other = || match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
-        _ => StoreError::Io(format!("{:?}: {error}", directory.path().join(LOCKS_FILE))),
+    let other = || {
+        if is_full(error) {
+            StoreError::NoSpace
+        } else {
+            StoreError::Io(format!("{:?}: {error}", directory.path().join(LOCKS_FILE)))
+        }
     };
     not_writable(directory, error).unwrap_or_else(other)
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }

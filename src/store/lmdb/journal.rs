@@ -12,7 +12,7 @@
 //!
 //! Locks, in the order in which they are taken: `turn`, the checkpoint byte of other processes, the gate, `state`, LMDB's writer mutex.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ use super::directory::DataDirectory;
 use super::gate::Gate;
 use super::identity::{IDENTITY_BYTES, identity};
 use super::locks::{Byte, Locks};
-use super::log::{Log, Operations, Position};
+use super::log::{Log, LogFiles, Operations, Position};
 use super::opened::Opened;
 use super::options::LmdbOptions;
 use super::pages;
@@ -36,6 +36,7 @@ use super::recovery::become_plain;
 use super::slots::{Checkpoint, Slots};
 use super::system::{disk_space, write_out};
 use super::transaction::transaction_id;
+use super::usage::Usage;
 use crate::store::{Durability, StoreError};
 
 /// The least that a small disk leaves to a generation of the log.
@@ -174,6 +175,7 @@ impl State {
 /// What a checkpoint will say, taken in one write transaction.
 struct Point {
     checkpoint: Checkpoint,
+    files: Arc<LogFiles>,
     /// The log, where it is another than before.
     log: Option<Log>,
     used_bytes: u64,
@@ -187,7 +189,7 @@ impl Journal {
         Ok(Self {
             locks,
             slots: Slots::new(&dir),
-            data: File::open(directory.data_file())?,
+            data: OpenOptions::new().read(true).write(true).open(directory.data_file())?,
             limit: options.log_bytes.min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN)),
             dir,
             durability: options.durability,
@@ -325,10 +327,9 @@ impl Journal {
         if haste == Haste::Paced {
             self.write_ahead()?;
         }
-        let point = self.point(gate)?;
+        let mut point = self.point(gate)?;
         let number = point.checkpoint.number;
-        // First the pages, then who says that they are there.
-        let written = self.data.sync_data().map_err(Failure::from).and_then(|()| self.write_slot(&point.checkpoint));
+        let written = self.write_point(&mut point);
         let opened = gate.enter();
         if let Err(failure) = written {
             opened.unpin_last();
@@ -341,10 +342,25 @@ impl Journal {
         if let Some(log) = point.log {
             state.log = Some(log);
         }
+        if let Some(log) = &mut state.log {
+            log.set_checkpoint(number);
+        }
         self.log_bytes.store(state.log.as_ref().map_or(0, |log| log.bytes_since(state.checkpoint)), Ordering::Relaxed);
         *self.checkpoint_at.lock() = Some(Instant::now());
         self.has_joined.store(true, Ordering::Release);
         self.made.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// First the pages and the log, then who says that they are there.
+    fn write_point(&self, point: &mut Point) -> Result<(), Failure> {
+        self.data.sync_data()?;
+        point.checkpoint.lengths = point.files.durable_lengths()?;
+        self.write_slot(&point.checkpoint)?;
+        // Before the first commit that needs the log.
+        if Usage::read(&self.data)? != Some(Usage::InUse) {
+            Usage::InUse.write(&self.data)?;
+        }
         Ok(())
     }
 
@@ -375,14 +391,30 @@ impl Journal {
             epoch: log.epoch(),
             identity: identity(&self.data)?.unwrap_or([0; IDENTITY_BYTES]),
             is_trusted: true,
+            is_strict: self.is_strict()?,
             head,
+            last_at: log.last_at(),
+            lengths: [0; 2],
+            notes_unlogged: true,
         };
+        let files = log.files();
         let number = opened.pin()?;
         if number != next - 1 {
             opened.unpin_last();
             return Err(StoreError::Corrupt("a snapshot of another commit than the last").into());
         }
-        Ok(Point { checkpoint, log: found, used_bytes: opened.used_bytes() })
+        Ok(Point { checkpoint, files, log: found, used_bytes: opened.used_bytes() })
+    }
+
+    /// Whether all who write behind the next checkpoint sync each record first. Whoever comes makes a checkpoint of its own before it writes.
+    fn is_strict(&self) -> Result<bool, Failure> {
+        let is_power = self.durability == Durability::Power;
+        Ok(is_power && (self.slots.read()?.is_none_or(|before| before.is_strict) || self.locks.is_alone()?))
+    }
+
+    /// Inside the transaction of a commit that has no record: what is then missing in the log was not lost.
+    pub fn note_unlogged(&self, state: &State, number: u64) -> io::Result<()> {
+        state.log.as_ref().map_or(Ok(()), |log| self.slots.note_unlogged(log.epoch(), number))
     }
 
     /// The log, with its tail before the record `next`: where the records since the last checkpoint end, of whichever process; or a new
@@ -392,6 +424,7 @@ impl Journal {
         if let Some(checkpoint) = &newest {
             let Checkpoint { epoch, position, number, .. } = *checkpoint;
             let mut log = Log::open(&self.dir, self.limit, epoch, position, number)?;
+            log.set_last_at(checkpoint.last_at);
             if log.follow(next)? {
                 return Ok(log);
             }

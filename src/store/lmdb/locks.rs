@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 
 use super::directory::{DataDirectory, open_to_write};
 
@@ -40,9 +41,23 @@ impl Locks {
         open_to_write(&directory.path().join(LOCKS_FILE)).map(Self)
     }
 
+    /// As they are, without making the file; `None` when there is none.
+    pub fn open_existing(directory: &DataDirectory) -> io::Result<Option<Self>> {
+        let file = File::options().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(directory.path().join(LOCKS_FILE));
+        match file {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            file => file.map(|file| Some(Self(file))),
+        }
+    }
+
+    /// Waits until a byte is free, and holds it until the file is closed.
+    pub fn hold_for_good(&self, byte: Byte) -> io::Result<()> {
+        self.set(byte, libc::F_WRLCK, libc::F_OFD_SETLKW)
+    }
+
     /// Waits until a byte is free, and holds it.
     pub fn hold(&self, byte: Byte) -> io::Result<Held<'_>> {
-        self.set(byte, libc::F_WRLCK, libc::F_OFD_SETLKW)?;
+        self.hold_for_good(byte)?;
         Ok(Held(self, byte))
     }
 

@@ -1,15 +1,19 @@
 //! Whether checkpoint, log and data file fit each other, beside processes that use them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 use lmdb::Transaction as _;
 
+use super::directory::DATA_FILE;
 use super::journal::Failure;
-use super::log::{Operation, replay};
+use super::log::{Operation, Reader};
 use super::opened::Opened;
-use super::slots::Slots;
+use super::recovery::refused;
+use super::slots::{Checkpoint, Slots};
+use super::survey::survey;
 use super::transaction::transaction_id;
 use crate::store::StoreError;
 
@@ -19,45 +23,69 @@ use crate::store::StoreError;
 /// `Damaged` with a sentence; those of reading.
 pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
     let transaction = opened.environment()?.begin_rw_txn()?;
+    let survey = survey(dir, &File::open(dir.join(DATA_FILE))?)?;
+    if let Some(what) = survey.damage {
+        return Err(refused(&what).into());
+    }
     let Some(checkpoint) = Slots::new(dir).read()? else { return Ok(()) };
     let last_commit = transaction_id(&transaction) - 1;
-    if checkpoint.number > last_commit {
-        return Err(
-            wrong(dir, &format!("the checkpoint is of commit {}, and data.mdb has {last_commit}", checkpoint.number)).into()
-        );
-    }
-    let hashes = RandomState::new();
-    let mut after = BTreeMap::new();
-    let (_, last_record) = replay(dir, checkpoint.position, checkpoint.epoch, checkpoint.number, &mut |number, mut payload| {
-        // The next one may be of a process that was killed before its commit.
-        payload.by_ref().filter(|_| number <= last_commit).try_for_each(|operation| {
-            let (key, value) = match operation? {
-                Operation::Put(key, value) => (key, Some(hashes.hash_one(value))),
-                Operation::Delete(key) => (key, None),
-            };
-            after.insert(key.to_vec(), value);
-            Ok(())
-        })
-    })?;
-    if last_record > last_commit + 1 {
-        return Err(wrong(dir, &format!("it has commits up to {last_record}, and data.mdb up to {last_commit}")).into());
-    }
+    let (last_record, changes) = Changes::read(dir, &checkpoint, last_commit)?;
     // A commit without a record is followed by a checkpoint that is not there yet: newer values cannot be told from wrong ones.
     if last_record < last_commit {
         return Ok(());
     }
-    let is_there = |(key, value): &(&Vec<u8>, &Option<u64>)| match transaction.get(opened.database, key) {
-        Ok(found) => **value == Some(hashes.hash_one(found)),
-        Err(error) => error == lmdb::Error::NotFound && value.is_none(),
-    };
-    match after.iter().filter(|entry| !is_there(entry)).count() {
-        0 => Ok(()),
-        count => Err(wrong(dir, &format!("{count} keys of the log's records are otherwise in data.mdb")).into()),
+    Ok(compare(dir, &changes, |key| match transaction.get(opened.database, &key) {
+        Ok(value) => Ok(Some(value)),
+        Err(lmdb::Error::NotFound) => Ok(None),
+        Err(error) => Err(super::error::store_error(error)),
+    })?)
+}
+
+/// What the records of a log did last to each key: hashes of values, `None` of a deletion.
+pub(super) struct Changes {
+    hashes: RandomState,
+    after: BTreeMap<Vec<u8>, Option<u64>>,
+}
+
+impl Changes {
+    /// Reads those up to a commit; with the number of the last record.
+    pub fn read(dir: &Path, checkpoint: &Checkpoint, last_commit: u64) -> Result<(u64, Self), StoreError> {
+        let hashes = RandomState::new();
+        let mut after = BTreeMap::new();
+        let Checkpoint { position, epoch, number, .. } = *checkpoint;
+        let (_, last_record) = Reader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
+            // The next one may be of a process that was killed before its commit.
+            payload.by_ref().filter(|_| number <= last_commit).try_for_each(|operation| {
+                let (key, value) = match operation? {
+                    Operation::Put(key, value) => (key, Some(hashes.hash_one(value))),
+                    Operation::Delete(key) => (key, None),
+                };
+                after.insert(key.to_vec(), value);
+                Ok(())
+            })
+        })?;
+        Ok((last_record, Self { hashes, after }))
     }
 }
 
-fn wrong(dir: &Path, what: &str) -> StoreError {
-    StoreError::Damaged(format!(
-        "the log in {dir:?} is not that of data.mdb: {what}. Write out what can be read (`ddbfs dump`), and load it into a new data directory."
-    ))
+/// Whether the data file has what the records did.
+///
+/// # Errors
+/// `Damaged` with a sentence when it has not; those of `get`.
+pub(super) fn compare<'v>(
+    dir: &Path,
+    changes: &Changes,
+    get: impl Fn(&[u8]) -> Result<Option<&'v [u8]>, StoreError>,
+) -> Result<(), StoreError> {
+    let mut others = 0;
+    for (key, value) in &changes.after {
+        others += usize::from(get(key)?.map(|value| changes.hashes.hash_one(value)) != *value);
+    }
+    if others == 0 {
+        return Ok(());
+    }
+    Err(StoreError::Damaged(format!(
+        "the log in {dir:?} is not that of data.mdb: {others} keys of the log's records are otherwise in data.mdb. Write out what can be read \
+         (`ddbfs dump`), and load it into a new data directory."
+    )))
 }

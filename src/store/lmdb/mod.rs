@@ -27,6 +27,7 @@ mod gate;
 mod guard;
 mod heads;
 mod identity;
+mod in_place;
 mod journal;
 mod keeping;
 mod locks;
@@ -40,8 +41,11 @@ mod recovery;
 mod remains;
 mod reserve;
 mod slots;
+mod survey;
 mod system;
 mod transaction;
+mod tree;
+mod usage;
 mod watch;
 
 #[cfg(test)]
@@ -56,6 +60,7 @@ use parking_lot::Mutex;
 use self::checkpointer::Checkpointer;
 pub use self::compact::{Compaction, user_of};
 use self::environment::LmdbEnvironment;
+pub use self::in_place::InPlace;
 use self::keeping::Keeping;
 pub use self::options::LmdbOptions;
 use self::pages::Reach;
@@ -187,6 +192,11 @@ impl Store for LmdbStore {
         let keeping = self.keeping.lock().take();
         // Outside the lock, as it waits for its thread.
         drop(keeping);
+    }
+
+    /// The pages first: whoever reads the entries trusts them.
+    fn check(&self) -> Result<(), StoreError> {
+        self.check_pages().and_then(|()| self.check_log())
     }
 
     fn close(&self) {

@@ -22,6 +22,8 @@ pub struct LmdbOptions {
     pub real_time: bool,
     /// Nothing is meant to be written: a mount that keeps what it read is not disturbed before the first write all the same.
     pub looks_only: bool,
+    /// Whether damaged files are opened as far as they are whole, with a copy of them kept in a directory beside.
+    pub salvage: bool,
 }
 
 impl Default for LmdbOptions {
@@ -32,6 +34,7 @@ impl Default for LmdbOptions {
             log_bytes: LOG_BYTES_DEFAULT,
             real_time: true,
             looks_only: false,
+            salvage: false,
         }
     }
 }

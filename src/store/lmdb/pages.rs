@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const MAGIC: u32 = 0xBEEF_C0DE;
 const VERSION: u32 = 1;
 /// Bytes of a page's header, of a node's, and of a head.
-const PAGE_HEADER: usize = 16;
+pub(super) const PAGE_HEADER: usize = 16;
 const NODE_HEADER: usize = 8;
 pub(super) const HEAD_BYTES: usize = 152;
 /// The first and the second page are heads.
@@ -74,19 +74,19 @@ pub(super) enum Damage {
 
 /// One of the two trees, as a head has it.
 #[derive(Debug, Clone, Copy)]
-struct Tree {
+pub(super) struct Tree {
     flags: u16,
-    depth: u16,
+    pub(super) depth: u16,
     /// `None` when it is empty.
-    root: Option<u64>,
+    pub(super) root: Option<u64>,
 }
 
 /// One commit: what LMDB begins with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
-    page_bytes: usize,
+    pub(super) page_bytes: usize,
     free: Tree,
-    main: Tree,
+    pub(super) main: Tree,
     last_page: u64,
     pub(super) commit: u64,
 }
@@ -127,7 +127,7 @@ impl Tree {
 
 impl Head {
     /// What stands at the beginning of a head's page, as far as LMDB checks it or relies on it at once.
-    fn parse(bytes: &[u8]) -> Result<Self, Damage> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Damage> {
         let is_head = u16_at(bytes, 10).is_some_and(|flags| flags & HEAD != 0) && u32_at(bytes, 16) == Some(MAGIC);
         if !is_head {
             return Err(Damage::Foreign);
@@ -176,15 +176,25 @@ pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
     if first.page_bytes == second.page_bytes { Ok([first, second]) } else { Err(Damage::Head) }
 }
 
+/// The number of the last commit.
+///
+/// # Errors
+/// As for [`heads`].
+pub(super) fn last_commit(file: &File) -> Result<u64, Damage> {
+    Ok(heads(file)?.map(|head| head.commit).into_iter().max().unwrap_or_default())
+}
+
 /// The beginning of the head page of a commit, the last one; while no other is made.
 ///
 /// # Errors
 /// [`Damage`], also when the head is another commit's.
 pub(super) fn head_of(file: &File, commit: u64) -> Result<[u8; HEAD_BYTES], Damage> {
-    let [first, second] = heads(file)?;
-    let (head, page) = if commit.is_multiple_of(2) { (first, 0) } else { (second, 1) };
-    let bytes = read(file, page * head.page_bytes as u64, HEAD_BYTES)?;
-    bytes.try_into().ok().filter(|_| head.commit == commit).ok_or(Damage::Head)
+    let heads = heads(file)?;
+    // Both may show it; LMDB goes by the parity.
+    let page = usize::from(!commit.is_multiple_of(2));
+    let page = if heads[page].commit == commit { page } else { 1 - page };
+    let bytes = read(file, (page * heads[0].page_bytes) as u64, HEAD_BYTES)?;
+    bytes.try_into().ok().filter(|_| heads[page].commit == commit).ok_or(Damage::Head)
 }
 
 /// Makes a commit the last one, by its head: both head pages show it.
@@ -225,9 +235,14 @@ pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>,
     // LMDB goes by the parity.
     let [first, second] = heads(file)?;
     let head = if commit.is_multiple_of(2) { first } else { second };
-    if head.commit != commit {
-        return Ok(None);
-    }
+    if head.commit == commit { walk_from(file, head, reach).map(Some) } else { Ok(None) }
+}
+
+/// Walks what a commit shows, by its head.
+///
+/// # Errors
+/// [`Damage`], the first found.
+pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Damage> {
     let file_bytes = file.metadata()?.len();
     let pages = (file_bytes / head.page_bytes as u64).min(head.last_page + 1);
     // A file that lost its end is looked through.
@@ -237,8 +252,7 @@ pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>,
     let mut walk = Walk { file, head, file_bytes, pages, whole, seen, looked_at: 0, started };
     (0..HEADS).try_for_each(|page| walk.mark(page))?;
     walk.tree(head.free, true)?;
-    walk.tree(head.main, false)?;
-    Ok(Some(()))
+    walk.tree(head.main, false)
 }
 
 struct Walk<'f> {
@@ -255,7 +269,7 @@ struct Walk<'f> {
 }
 
 /// What a node leads to.
-enum Link {
+pub(super) enum Link {
     Child(u64),
     /// The first page of a long value, and its bytes.
     Long(u64, usize),
@@ -274,7 +288,7 @@ impl Walk<'_> {
             let bytes = self.page(page)?;
             let is_leaf = level == tree.depth;
             let nodes = nodes(&bytes, is_leaf, is_free).map_err(|what| Damage::Page { page, what })?;
-            for link in nodes {
+            for (_, link) in nodes {
                 match link {
                     // Its place is known before it is read.
                     Link::Child(child) => {
@@ -354,8 +368,8 @@ impl Walk<'_> {
     }
 }
 
-/// What the nodes of a page lead to; an error is what is wrong with the page.
-fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<Link>, &'static str> {
+/// The keys of a page's nodes, and what they lead to; an error is what is wrong with the page.
+pub(super) fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<(&[u8], Link)>, &'static str> {
     let field = |at: usize| u16_at(page, at).map_or(0, usize::from);
     if u16_at(page, 10).map(|flags| flags & !DIRTY) != Some(if is_leaf { LEAF } else { BRANCH }) {
         return Err("is of the wrong kind");
@@ -383,7 +397,7 @@ fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<Link>, &'stati
             return Err("has keys out of order");
         }
         previous = has_key.then_some(key);
-        links.push(link);
+        links.push((key, link));
     }
     if used == page.len() - upper { Ok(links) } else { Err("has entries that overlap") }
 }

@@ -2,22 +2,36 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 
 use lmdb::{Error, Transaction as _, WriteFlags};
 
-use super::directory::DataDirectory;
+use super::directory::{DATA_FILE, DataDirectory};
 use super::error::store_error;
 use super::heads::damaged;
 use super::identity::{IDENTITY_BYTES, identity, is_same_file};
 use super::locks::{Byte, Locks};
-use super::log::{LOG_FILES, Operation, Payload, replay, sync_logs};
+use super::log::{LOG_FILES, Operation, Payload, Reader, sync_logs};
 use super::opened::Opened;
 use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
-use super::slots::{Checkpoint, Slots};
+use super::reserve;
+use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
+use super::survey::{Start, Survey, survey};
+use super::system::{LOW_SPACE_BYTES, disk_space};
 use super::transaction::transaction_id;
+use super::usage::Usage;
 use crate::store::StoreError;
+
+/// What a person can do about files that are damaged.
+const SALVAGE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
+     a copy of these files beside.";
+
+/// Says what is damaged, and what can be done.
+pub(super) fn refused(what: &str) -> StoreError {
+    StoreError::Damaged(format!("{what} {SALVAGE}"))
+}
 
 /// Makes the data file whole, if it was not closed by its last process; to be called by who has the store alone. Ended at any moment, it
 /// can begin again: the checkpoint is protected and counts until the data file is on disk.
@@ -26,20 +40,105 @@ use crate::store::StoreError;
 /// The files are damaged, or there is no room on the disk.
 pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
     let slots = Slots::new(directory.path());
-    let Some(checkpoint) = slots.read()? else { return Ok(()) };
     let failed = |damage: Damage| damaged(directory, &damage);
-    let file = OpenOptions::new().read(true).write(true).open(directory.data_file()).map_err(|error| failed(error.into()))?;
-    // Its process was killed, and no more: all that it wrote is in the page cache. Records behind the checkpoint stay for the next power cut,
-    // on disk though it may not have come to that.
-    if checkpoint.is_trusted && identity(&file).is_ok_and(|identity| identity == Some(checkpoint.identity)) {
-        return sync_logs(directory.path()).map_err(|error| failed(error.into()));
+    let file = match OpenOptions::new().read(true).write(true).open(directory.data_file()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !slots.exist() => return Ok(()),
+        file => file.map_err(|error| failed(error.into()))?,
+    };
+    let survey = survey(directory.path(), &file)?;
+    if let Some(what) = &survey.damage {
+        if !options.salvage {
+            return Err(refused(what));
+        }
+        return salvage(directory, options, &file, survey);
     }
-    let commits = replay_on(directory, options, &file, &checkpoint).map_err(|error| match error {
-        Failure::Damage(damage) => failed(damage),
-        Failure::Store(error) => error,
+    match survey.start {
+        Start::Data if !slots.exist() => Ok(()),
+        Start::Data => become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into())),
+        // Records behind the checkpoint stay for the next power cut, on disk though it may not have come to that.
+        Start::PageCache => sync_logs(directory.path()).map_err(|error| failed(error.into())),
+        Start::Checkpoint(checkpoint) => {
+            let reach = if is_copy(&file, &checkpoint) { Reach::Whole } else { Reach::Bounded };
+            let commits = replay_on(directory, options, &file, &checkpoint, reach)?;
+            log::info!("the store was not closed: {commits} commits were recovered from its log");
+            become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
+        }
+    }
+}
+
+/// [`recover`], on a full disk with the room that is kept for removals.
+///
+/// # Errors
+/// As for [`recover`]; `NoSpace` where that is not enough. It can begin again then.
+pub(super) fn recover_with_reserve(directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
+    let is_low = || disk_space(directory.path()).is_ok_and(|disk| disk.free_bytes < LOW_SPACE_BYTES);
+    match recover(directory, options) {
+        Err(StoreError::NoSpace | StoreError::Io(_)) if is_low() => {
+            // Whoever has opened the store takes back what is left.
+            reserve::give(directory);
+            // A write that ends short is EIO to LMDB.
+            recover(directory, options)
+                .map_err(|error| if is_low() && matches!(error, StoreError::Io(_)) { StoreError::NoSpace } else { error })
+        }
+        recovered => recovered,
+    }
+}
+
+/// Opens what is whole of damaged files, with a copy of them kept.
+fn salvage(directory: &DataDirectory, options: &LmdbOptions, file: &File, survey: Survey) -> Result<(), StoreError> {
+    let failed = |damage: Damage| damaged(directory, &damage);
+    let kept = keep(directory.path())?;
+    let from_data = || as_it_is(file).map_err(failed);
+    let from_checkpoint = || match Slots::new(directory.path()).read()? {
+        Some(checkpoint) => replay_on(directory, options, file, &checkpoint, Reach::Whole).map(drop),
+        None => Err(failed(Damage::Head)),
+    };
+    if matches!(survey.start, Start::Checkpoint(_)) {
+        from_checkpoint().or_else(|_| from_data())?;
+    } else {
+        from_data().or_else(|error| from_checkpoint().map_err(|_| error))?;
+    }
+    become_plain(file, &Slots::new(directory.path()), directory.path()).map_err(|error| failed(error.into()))?;
+    let last = pages::last_commit(file).map_err(failed)?;
+    let missing = match survey.newest.filter(|newest| *newest > last) {
+        Some(newest) => format!("commits {} to {newest} are missing", last + 1),
+        None => "no later commit is told of by any file".to_owned(),
+    };
+    log::warn!(
+        "{} Opened with everything up to commit {last}; {missing}. The files as they were are in {kept:?}.",
+        survey.damage.unwrap_or_default()
+    );
+    Ok(())
+}
+
+/// Makes the newer head whose pages are whole the one that counts.
+fn as_it_is(file: &File) -> Result<(), Damage> {
+    let mut heads = pages::heads(file)?;
+    heads.sort_by_key(|head| head.commit);
+    let [older, newer] = heads;
+    let walk = |head: pages::Head| pages::walk_from(file, head, Reach::Whole).map(|()| head);
+    let head = walk(newer).or_else(|damage| walk(older).map_err(|_| damage))?;
+    pages::restore(file, &pages::head_of(file, head.commit)?).map(drop)
+}
+
+/// Copies the files of a store into a directory beside them, named after the time.
+fn keep(dir: &Path) -> Result<PathBuf, StoreError> {
+    let kept = dir.join(format!("damaged-{}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%fZ")));
+    let copied = || -> io::Result<()> {
+        fs::DirBuilder::new().mode(0o700).create(&kept)?;
+        for name in [DATA_FILE, CHECKPOINT_FILE].iter().chain(&LOG_FILES) {
+            match fs::copy(dir.join(name), kept.join(name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                copied => drop(copied.and_then(|_| File::open(kept.join(name))?.sync_all())?),
+            }
+        }
+        File::open(&kept)?.sync_all()?;
+        File::open(dir)?.sync_all()
+    };
+    copied().map_err(|error| {
+        StoreError::Io(format!("the damaged files cannot be kept in {kept:?}, and nothing was changed: {error}"))
     })?;
-    log::info!("the store was not closed: {commits} commits were recovered from its log");
-    become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
+    Ok(kept)
 }
 
 /// Takes a store that no process has open, and makes it what its last process should have left: a data file on disk, without a log. False,
@@ -56,48 +155,37 @@ pub(super) fn make_plain(directory: &DataDirectory, locks: &Locks) -> Result<boo
     recover(directory, &LmdbOptions::default())?;
     let slots = Slots::new(directory.path());
     if slots.exist() {
-        File::open(directory.data_file()).and_then(|file| become_plain(&file, &slots, directory.path())).map_err(failed)?;
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(directory.data_file())
+            .and_then(|file| become_plain(&file, &slots, directory.path()))
+            .map_err(failed)?;
     }
     Ok(true)
 }
 
-enum Failure {
-    Damage(Damage),
-    Store(StoreError),
-}
-
-impl From<Damage> for Failure {
-    fn from(damage: Damage) -> Self {
-        Self::Damage(damage)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 /// How many commits were in the log.
-fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, checkpoint: &Checkpoint) -> Result<u64, Failure> {
-    if file.metadata().map_err(Damage::from)?.len() == 0 {
-        return Err(Damage::Empty.into());
-    }
-    if pages::heads(file).is_ok_and(|heads| heads.iter().all(|head| head.commit < checkpoint.number)) {
-        return Err(older(directory).into());
-    }
-    if pages::restore(file, &checkpoint.head)? != checkpoint.number {
-        return Err(Damage::Head.into());
-    }
-    // Before LMDB follows its pages.
-    pages::walk(file, checkpoint.number, if is_copy(file, checkpoint) { Reach::Whole } else { Reach::Bounded })?;
+fn replay_on(
+    directory: &DataDirectory,
+    options: &LmdbOptions,
+    file: &File,
+    checkpoint: &Checkpoint,
+    reach: Reach,
+) -> Result<u64, StoreError> {
+    let failed = |damage: Damage| damaged(directory, &damage);
+    // Before LMDB follows its pages, and before anything is written.
+    let head = pages::Head::parse(&checkpoint.head).ok().filter(|head| head.commit == checkpoint.number);
+    pages::walk_from(file, head.ok_or_else(|| failed(Damage::Head))?, reach).map_err(failed)?;
+    pages::restore(file, &checkpoint.head).map_err(failed)?;
     let opened = Opened::open(directory, options)?;
     // Before anything is written: this must be able to begin again.
     if opened.pin().map_err(store_error)? != checkpoint.number {
-        return Err(Damage::Head.into());
+        return Err(failed(Damage::Head));
     }
     let Checkpoint { position, epoch, number, .. } = *checkpoint;
-    let (_, last) = replay(directory.path(), position, epoch, number, &mut |number, payload| apply(&opened, number, payload))?;
+    let reader = Reader::open(directory.path())?;
+    let (_, last) = reader.replay(position, epoch, number, &mut |number, payload| apply(&opened, number, payload))?;
     Ok(last - number)
 }
 
@@ -106,15 +194,6 @@ fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, chec
 fn is_copy(file: &File, checkpoint: &Checkpoint) -> bool {
     let is_known = checkpoint.identity != [0; IDENTITY_BYTES];
     is_known && matches!(identity(file), Ok(Some(identity)) if !is_same_file(&identity, &checkpoint.identity))
-}
-
-/// A data file that lacks what its checkpoint says is there: the pages of that commit would be any others.
-fn older(directory: &DataDirectory) -> StoreError {
-    StoreError::Damaged(format!(
-        "{:?} is older than the checkpoint beside it: the directory was copied while somebody wrote, or data.mdb alone was restored. Copy or restore the whole \
-         directory, data.mdb before checkpoint, log.0 and log.1; or, when data.mdb is of a store that was closed, remove those three.",
-        directory.data_file()
-    ))
 }
 
 /// Makes one commit again; the map grows for it as it did then.
@@ -157,9 +236,14 @@ fn commit(opened: &Opened, number: u64, payload: Payload<'_>) -> Result<Result<(
 /// # Errors
 /// A sync or the removal failed: the checkpoint still counts, or is gone from a data file that is whole.
 pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result<()> {
-    // On disk before the checkpoint goes that says it is not, and that before the log.
+    // On disk before it says so, that before the checkpoint goes that says it is not, and that before the log.
     data.sync_data()?;
-    slots.remove()?;
+    let epoch = slots.read().ok().flatten().map_or(0, |checkpoint| checkpoint.epoch);
+    let number = pages::last_commit(data).map_err(io::Error::other)?;
+    Usage::Closed { epoch, number }.write(data)?;
+    if slots.exist() {
+        slots.remove()?;
+    }
     remove_logs(dir);
     Ok(())
 }

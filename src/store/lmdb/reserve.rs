@@ -112,6 +112,14 @@ impl Reserve {
     }
 }
 
+/// Gives the reserve of a data directory to the file system, before it is opened.
+pub(super) fn give(directory: &DataDirectory) {
+    let path = directory.path().join(RESERVE_FILE);
+    if let Err(error) = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(0)) {
+        log::debug!("no room is kept for a recovery: {error}");
+    }
+}
+
 /// Makes a file longer, in smaller and smaller steps when the disk is nearly full.
 fn grow(file: &File, wanted_bytes: u64, missing_bytes: u64) -> io::Result<()> {
     let mut length = file.metadata()?.len();

@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! file       two slots of 4096 bytes; a checkpoint goes to the one that the checkpoint before is not in
-//! slot       magic 8, version 4, CRC 4 of what follows, serial 8, commit 8, log position 8, log epoch 8, trust 8, identity 40, LMDB's head 152
+//! slot       magic 8, version 4, CRC 4 of what follows, serial 8, commit 8, log position 8, log epoch 8, trust 8, identity 40, LMDB's head 152,
+//!            position of the last record 8, lengths of the log's files 16
+//! 2048       magic 8, CRC 4 of what follows, 4 unused, epoch 8, commit 8: of the last commit that was made without a record
 //! ```
+//! A slot of version 1 ends with the head.
 //! Numbers are little-endian. It is written in place, in blocks that it has: that needs no room on a full disk, and no sync of the
 //! directory. The valid slot of the higher serial counts. There is none in a store that was closed: its data file says it all.
 
@@ -24,16 +27,26 @@ pub(super) const CHECKPOINT_FILE: &str = "checkpoint";
 const NEW_FILE: &str = "checkpoint.new";
 
 const MAGIC: [u8; 8] = *b"ddbfsckp";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const SLOT_BYTES: usize = 4096;
 /// Where begins what the CRC is of.
 const CHECKED_AT: usize = 16;
 const IDENTITY_AT: usize = 56;
 const HEAD_AT: usize = IDENTITY_AT + IDENTITY_BYTES;
-const END: usize = HEAD_AT + HEAD_BYTES;
+const END_1: usize = HEAD_AT + HEAD_BYTES;
+const END: usize = END_1 + 24;
+
+/// What a slot is written as: a whole sector, torn by nothing.
+const WRITTEN_BYTES: usize = 512;
+
+/// Where the commit without a record stands, in a sector of its own.
+const UNLOGGED_AT: u64 = 2048;
+const UNLOGGED_MAGIC: [u8; 8] = *b"ddbfsnol";
 
 /// Of `trust`: the page cache holds what was written. Else a sync has failed, and nobody knows.
 const TRUSTED: u64 = 1;
+/// Of `trust`: whoever writes behind this checkpoint has each record on disk before its commit is made.
+const STRICT: u64 = 2;
 
 /// A commit that is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,21 +61,30 @@ pub(super) struct Checkpoint {
     pub identity: Identity,
     /// Whether all that was written since is in the page cache.
     pub is_trusted: bool,
+    /// Whether no commit behind it is made before its record is on disk: nobody writes with `kill`, as far as is known.
+    pub is_strict: bool,
     /// The beginning of LMDB's head page of the commit.
     pub head: [u8; HEAD_BYTES],
+    /// Where its record begins, on disk with all before it; `None` when it has none, or that was not noted.
+    pub last_at: Option<Position>,
+    /// So long the files of the log are, on disk too.
+    pub lengths: [u64; 2],
+    /// Whether a commit without a record is noted; it was not by earlier versions.
+    pub notes_unlogged: bool,
 }
 
 impl Checkpoint {
-    fn encode(&self, serial: u64) -> [u8; SLOT_BYTES] {
-        let mut slot = [0; SLOT_BYTES];
+    fn encode(&self, serial: u64) -> [u8; WRITTEN_BYTES] {
+        let mut slot = [0; WRITTEN_BYTES];
         slot[..8].copy_from_slice(&MAGIC);
         slot[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        let trust = if self.is_trusted { TRUSTED } else { 0 };
-        for (at, number) in (CHECKED_AT..).step_by(8).zip([serial, self.number, self.position.0, self.epoch, trust]) {
-            slot[at..at + 8].copy_from_slice(&number.to_le_bytes());
-        }
+        let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
+        let trust = flag(self.is_trusted, TRUSTED) | flag(self.is_strict, STRICT);
+        write_numbers(&mut slot[CHECKED_AT..], &[serial, self.number, self.position.0, self.epoch, trust]);
         slot[IDENTITY_AT..HEAD_AT].copy_from_slice(&self.identity);
-        slot[HEAD_AT..END].copy_from_slice(&self.head);
+        slot[HEAD_AT..END_1].copy_from_slice(&self.head);
+        let [first, second] = self.lengths;
+        write_numbers(&mut slot[END_1..], &[self.last_at.map_or(0, |position| position.0), first, second]);
         let crc = crc32fast::hash(&slot[CHECKED_AT..END]);
         slot[12..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
         slot
@@ -70,21 +92,36 @@ impl Checkpoint {
 
     /// A slot's serial and checkpoint; `None` when it is not valid.
     fn decode(slot: &[u8]) -> Option<(u64, Self)> {
-        let crc = u32::from_le_bytes(*slot.get(12..)?.first_chunk()?);
-        let is_valid = slot.starts_with(&MAGIC)
-            && slot.get(8..12)? == VERSION.to_le_bytes()
-            && crc32fast::hash(slot.get(CHECKED_AT..END)?) == crc;
-        let number = |nth: usize| slot.get(CHECKED_AT + 8 * nth..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        let word = |at: usize| slot.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        let is_first_version = word(8)? == 1;
+        let checked = slot.get(CHECKED_AT..if is_first_version { END_1 } else { END })?;
+        let is_valid = slot.starts_with(&MAGIC) && [1, VERSION].contains(&word(8)?) && crc32fast::hash(checked) == word(12)?;
+        let number = |nth: usize| number_at(slot, CHECKED_AT + 8 * nth);
+        let later = |nth: usize| if is_first_version { Some(0) } else { number_at(slot, END_1 + 8 * nth) };
         let checkpoint = Self {
             number: number(1)?,
             position: Position(number(2)?),
             epoch: number(3)?,
-            is_trusted: number(4)? == TRUSTED,
+            is_trusted: number(4)? & TRUSTED != 0,
+            is_strict: number(4)? & STRICT != 0,
             identity: *slot.get(IDENTITY_AT..)?.first_chunk()?,
             head: *slot.get(HEAD_AT..)?.first_chunk()?,
+            last_at: Some(Position(later(0)?)).filter(|position| position.0 != 0),
+            lengths: [later(1)?, later(2)?],
+            notes_unlogged: !is_first_version,
         };
         is_valid.then_some((number(0)?, checkpoint))
     }
+}
+
+fn write_numbers(bytes: &mut [u8], numbers: &[u64]) {
+    for (field, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+        field.copy_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 /// The checkpoint file of a data directory. Written only under its lock; each use opens it, as another process may have made it.
@@ -121,13 +158,33 @@ impl Slots {
             Err(error) => return Err(StoreError::Io(format!("{:?}: {error}", self.file()))),
         };
         let newest = bytes.chunks(SLOT_BYTES).filter_map(Checkpoint::decode).max_by_key(|(serial, _)| *serial);
-        let damaged = || {
-            StoreError::Damaged(format!(
-                "{:?} is damaged, and without it nobody knows what data.mdb lacks. Restore the whole data directory from a backup.",
-                self.file()
-            ))
-        };
+        let damaged =
+            || StoreError::Damaged(format!("{:?} is damaged, and without it nobody knows what data.mdb lacks.", self.file()));
         newest.map(Some).ok_or_else(damaged)
+    }
+
+    /// Notes that a commit is about to be made that has no record, on disk. To be called inside its transaction.
+    ///
+    /// # Errors
+    /// There is no checkpoint, or the disk fails.
+    pub fn note_unlogged(&self, epoch: u64, number: u64) -> io::Result<()> {
+        let mut note = [0; 32];
+        note[..8].copy_from_slice(&UNLOGGED_MAGIC);
+        write_numbers(&mut note[16..], &[epoch, number]);
+        let crc = crc32fast::hash(&note[12..]);
+        note[8..12].copy_from_slice(&crc.to_le_bytes());
+        let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(self.file())?;
+        file.write_all_at(&note, UNLOGGED_AT)?;
+        file.sync_data()
+    }
+
+    /// The number of the last commit that was made, or about to be, without a record in the log of this epoch.
+    pub fn unlogged(&self, epoch: u64) -> Option<u64> {
+        let mut note = [0; 32];
+        File::open(self.file()).and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT)).ok()?;
+        let crc = u32::from_le_bytes(*note.get(8..)?.first_chunk()?);
+        let is_valid = note.starts_with(&UNLOGGED_MAGIC) && crc32fast::hash(&note[12..]) == crc && number_at(&note, 16)? == epoch;
+        number_at(&note, 24).filter(|_| is_valid)
     }
 
     /// Writes a checkpoint; it is on disk then. On an error the one before still counts.
@@ -155,7 +212,7 @@ impl Slots {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);
         let file = options.open(&new)?;
-        file.write_all_at(&[slot, &[0; SLOT_BYTES]].concat(), 0)?;
+        file.write_all_at(&[slot, &[0; 2 * SLOT_BYTES - WRITTEN_BYTES]].concat(), 0)?;
         file.sync_all()?;
         fs::rename(&new, self.file())?;
         File::open(&self.dir)?.sync_all()

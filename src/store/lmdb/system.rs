@@ -27,6 +27,10 @@ pub(super) struct DiskSpace {
     pub total_bytes: u64,
 }
 
+/// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as
+/// EIO.
+pub(super) const LOW_SPACE_BYTES: u64 = 8 * 1024 * 1024;
+
 /// statvfs(3) of the filesystem that holds `path`.
 #[allow(clippy::unnecessary_cast)] // The fields' types differ between systems.
 pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
@@ -45,6 +49,40 @@ pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
         reserved_bytes: (stat.f_bfree as u64).saturating_sub(stat.f_bavail as u64).saturating_mul(fragment),
         total_bytes: (stat.f_blocks as u64).saturating_mul(fragment),
     })
+}
+
+/// A file in memory, mmap(2), to be read; nothing is written by it. What the file loses while it is mapped is SIGBUS, see `guard`.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    address: *mut libc::c_void,
+    bytes: usize,
+}
+
+// SAFETY: memory that nobody writes through it, and that belongs to no thread.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    /// Maps a file that is not empty.
+    pub fn open(file: &File) -> io::Result<Self> {
+        let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        // SAFETY: a descriptor that is open for the call; the system chooses the place.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { address, bytes }) }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped with so many bytes until it is dropped; whoever maps it keeps writers away.
+        unsafe { std::slice::from_raw_parts(self.address.cast(), self.bytes) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped so, and nobody holds a part of it.
+        unsafe { libc::munmap(self.address, self.bytes) };
+    }
 }
 
 /// fallocate(2): blocks for a part of a file. Zeros are written where the file system knows no other way, unless the file is to keep its

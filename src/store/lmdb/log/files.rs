@@ -37,6 +37,9 @@ pub struct LogFiles {
     limit: u64,
     /// Files had so many bytes when that was last asked; they never get shorter.
     lengths: [AtomicU64; 2],
+    /// The last record of this process whose commit was made, and the last that was on disk with all before it.
+    committed: AtomicU64,
+    synced: AtomicU64,
 }
 
 impl LogFiles {
@@ -54,6 +57,8 @@ impl LogFiles {
             generation: AtomicU64::new(generation),
             limit,
             lengths: Default::default(),
+            committed: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
         };
         if !was_there {
             files.begin(dir).map_err(failed)?;
@@ -103,7 +108,33 @@ impl LogFiles {
 
     /// Waits until what was written is on disk.
     pub fn sync(&self) -> io::Result<()> {
-        self.sync_generation(self.generation.load(Ordering::Acquire))
+        let committed = self.committed.load(Ordering::Acquire);
+        self.sync_generation(self.generation.load(Ordering::Acquire))?;
+        self.synced.fetch_max(committed, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// The commit of a record that this process wrote was made.
+    pub(super) fn set_committed(&self, number: u64) {
+        self.committed.store(number, Ordering::Release);
+    }
+
+    /// Up to which record all are on disk, as far as this process knows.
+    pub(super) fn synced(&self) -> u64 {
+        self.synced.load(Ordering::Acquire)
+    }
+
+    /// Bytes of both files, which are there after a power cut too.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn durable_lengths(&self) -> io::Result<[u64; 2]> {
+        let mut lengths = [0; 2];
+        for (generation, length) in (0..).zip(&mut lengths) {
+            *length = self.file(generation).metadata()?.len();
+            self.sync_generation(generation)?;
+        }
+        Ok(lengths)
     }
 
     pub(super) fn sync_generation(&self, generation: u64) -> io::Result<()> {
@@ -143,7 +174,7 @@ impl LogFiles {
     }
 
     /// Reads the record of this name into `buffer`, when it stands whole where its name says.
-    pub(super) fn read<'b>(&self, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<&'b [u8]>> {
+    pub(super) fn read<'b>(&self, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<Record<'b>>> {
         read_record(self.file(name.position.generation()), name, buffer)
     }
 }
@@ -159,7 +190,7 @@ pub fn sync_logs(dir: &Path) -> io::Result<()> {
 }
 
 /// Reads up to the buffer's end or the file's; how many bytes.
-fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match file.read_at(rest, at + filled as u64) {
@@ -172,17 +203,25 @@ fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Reads a record; its payload. `None` when the file has no whole record of this name at its place.
-pub(super) fn read_record<'b>(file: &File, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<&'b [u8]>> {
-    let at = name.position.offset();
+/// A whole record: its head, its payload.
+pub(super) type Record<'b> = (Head, &'b [u8]);
+
+/// Reads a record. `None` when the file has no whole record of this name at its place.
+pub(super) fn read_record<'b>(file: &File, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<Record<'b>>> {
+    let found = read_any_record(file, name.position.offset(), buffer)?;
+    Ok(found.filter(|(head, _)| head.name == name))
+}
+
+/// Reads a record, whatever its name. `None` when the file has no whole one at this place.
+pub(super) fn read_any_record<'b>(file: &File, at: u64, buffer: &'b mut Vec<u8>) -> io::Result<Option<Record<'b>>> {
     buffer.resize(SECTOR_BYTES, 0);
     let bytes = read_up_to(file, buffer, at)?;
-    let Some(head) = buffer.get(..bytes).and_then(Head::parse).filter(|head| head.name == name) else { return Ok(None) };
+    let Some(head) = buffer.get(..bytes).and_then(Head::parse) else { return Ok(None) };
     // Before there is memory for it.
     if file.metadata()?.len().saturating_sub(at) < head.unpadded_bytes() as u64 {
         return Ok(None);
     }
     buffer.resize(head.unpadded_bytes().max(SECTOR_BYTES), 0);
     read_up_to(file, &mut buffer[bytes..], at + bytes as u64)?;
-    Ok(head.payload(buffer))
+    Ok(head.payload(buffer).map(|payload| (head, payload)))
 }

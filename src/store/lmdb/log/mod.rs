@@ -9,6 +9,8 @@
 //! - A record of a commit that failed, or of a process killed before its commit, must not be replayed, and no later record may follow
 //!   it: its place is voided and synced before another record of its number is written anywhere, and before a commit goes without
 //!   a record.
+//! - A hole that a power cut leaves looks as one that damage leaves: a record says what was on disk before it was written. What is missing
+//!   of that was damaged; the rest may never have been there.
 //! - Generations change where the appending process decides: all of a generation is on disk before the next is begun.
 //! - Zeros are written ahead by whoever has time: at the end of a file as the system knows it at that moment, never at a position.
 
@@ -26,9 +28,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(super) use self::files::{LOG_FILES, LogFiles, sync_logs};
-use self::record::{KEPT_BYTES_MAX, Name, SECTOR_BYTES, record_bytes};
+use self::record::{KEPT_BYTES_MAX, Name, OnDisk, SECTOR_BYTES};
 pub(super) use self::record::{Operation, Operations, Payload, Position};
-pub(super) use self::replay::replay;
+pub(super) use self::replay::Reader;
 use super::super::StoreError;
 
 /// No void may make a file longer than positions can say.
@@ -41,8 +43,11 @@ pub(super) struct Log {
     limit: u64,
     epoch: u64,
     tail: Position,
-    /// The number of the record that ends at the tail.
+    /// The number of the record that ends at the tail, and where it begins, if that is known.
     last: u64,
+    last_at: Option<Position>,
+    /// The last checkpoint on disk that is known of, and the last record that was on disk with all before it as others say.
+    on_disk: OnDisk,
     /// What was appended and is neither committed nor void: where it begins, where it ends.
     appended: Option<(Position, Position)>,
     buffer: Vec<u8>,
@@ -57,7 +62,23 @@ impl Log {
     pub fn open(dir: &Path, limit: u64, epoch: u64, tail: Position, last: u64) -> Result<Self, StoreError> {
         let limit = limit.min(LIMIT_BYTES_MAX);
         let files = Arc::new(LogFiles::open(dir, limit, tail.generation())?);
-        Ok(Self { files, limit, epoch, tail, last, appended: None, buffer: Vec::new() })
+        let on_disk = OnDisk { log: last, checkpoint: 0 };
+        Ok(Self { files, limit, epoch, tail, last, last_at: None, on_disk, appended: None, buffer: Vec::new() })
+    }
+
+    /// A checkpoint of this number is on disk.
+    pub fn set_checkpoint(&mut self, number: u64) {
+        self.on_disk.checkpoint = self.on_disk.checkpoint.max(number);
+    }
+
+    /// Where the record before the tail begins, if one is known to stand there.
+    pub fn last_at(&self) -> Option<Position> {
+        self.last_at
+    }
+
+    /// Of a log that was opened at its tail.
+    pub fn set_last_at(&mut self, position: Option<Position>) {
+        self.last_at = position;
     }
 
     /// What other threads sync, and write zeros ahead to.
@@ -106,8 +127,9 @@ impl Log {
         self.appended = None;
         for position in [self.tail, self.tail.next_generation()] {
             let name = self.name(position);
-            if let Some(payload) = self.files.read(name, &mut self.buffer)? {
-                (self.tail, self.last) = (position.after(record_bytes(payload.len()) as u64), name.number);
+            if let Some((head, _)) = self.files.read(name, &mut self.buffer)? {
+                (self.tail, self.last, self.last_at) = (head.end(), name.number, Some(position));
+                self.on_disk.log = self.on_disk.log.max(head.on_disk.log);
                 return Ok(true);
             }
         }
@@ -142,7 +164,8 @@ impl Log {
             self.files.sync_generation(self.tail.generation())?;
         }
         let name = self.name(position);
-        match operations.with_record(name, |record| self.files.write(position, record)) {
+        let on_disk = OnDisk { log: self.on_disk.log.max(self.files.synced()), ..self.on_disk };
+        match operations.with_record(name, on_disk, |record| self.files.write(position, record)) {
             Ok(()) => {
                 self.files.set_generation(position.generation());
                 self.appended = Some((position, position.after(record_bytes)));
@@ -159,8 +182,9 @@ impl Log {
     /// The commit of what was appended was made.
     pub fn committed(&mut self, number: u64) {
         // Anything else `follow` will find.
-        if let Some((_, end)) = self.appended.take().filter(|_| number == self.last + 1) {
-            (self.tail, self.last) = (end, number);
+        if let Some((position, end)) = self.appended.take().filter(|_| number == self.last + 1) {
+            (self.tail, self.last, self.last_at) = (end, number, Some(position));
+            self.files.set_committed(number);
         }
     }
 

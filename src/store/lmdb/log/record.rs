@@ -1,20 +1,23 @@
 //! One commit as a record: a head, and the raw operations that make it again.
 //!
 //! ```text
-//! record     magic 4, CRC 4 of what follows, payload's length 4, position 8, epoch 8, number 8, payload, zeros up to a whole sector
+//! record     magic 4, CRC 4 of what follows, payload's length 4, position 8, epoch 8, number 8, log on disk 8, checkpoint 8, payload,
+//!            zeros up to a whole sector
 //! payload    operations one after the other
 //! put        key's length 2, value's length 4, key, value
 //! delete     key's length 2, 0xFFFFFFFF, key
 //! ```
-//! Numbers are little-endian. Where a record may stand, and that no other may stand there, is `mod`'s to say.
+//! Numbers are little-endian. A record of the first version (`dlog`) ends its head with the number. Where a record may stand, and that no other may stand there, is `mod`'s to say.
 
 use crate::store::StoreError;
 
 /// What a device writes as a whole or not at all; no two records share one.
 pub(super) const SECTOR_BYTES: usize = 512;
 
-const MAGIC: [u8; 4] = *b"dlog";
-const HEAD_BYTES: usize = 36;
+const MAGIC: [u8; 4] = *b"dlg2";
+const HEAD_BYTES: usize = 52;
+const MAGIC_1: [u8; 4] = *b"dlog";
+const HEAD_BYTES_1: usize = 36;
 /// The CRC's place, and where begins what it is of.
 const CRC_AT: usize = 4;
 const CHECKED_AT: usize = 8;
@@ -66,8 +69,17 @@ pub(super) struct Name {
     pub number: u64,
 }
 
+/// What was on disk when a record was written, by numbers of commits: what it proves to have been there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct OnDisk {
+    /// The last record of the log up to which all were.
+    pub log: u64,
+    /// The last checkpoint.
+    pub checkpoint: u64,
+}
+
 /// Bytes of a whole record with so much payload.
-pub(super) fn record_bytes(payload_bytes: usize) -> usize {
+fn record_bytes(payload_bytes: usize) -> usize {
     (HEAD_BYTES + payload_bytes).next_multiple_of(SECTOR_BYTES)
 }
 
@@ -130,9 +142,9 @@ impl Operations {
     }
 
     /// Hands the whole record to `write`.
-    pub(super) fn with_record<T>(&mut self, name: Name, write: impl FnOnce(&[u8]) -> T) -> T {
+    pub(super) fn with_record<T>(&mut self, name: Name, on_disk: OnDisk, write: impl FnOnce(&[u8]) -> T) -> T {
         let bytes = self.buffer.len();
-        write_head(&mut self.buffer, name);
+        write_head(&mut self.buffer, name, on_disk);
         self.buffer.resize(record_bytes(bytes - HEAD_BYTES), 0);
         let result = write(&self.buffer);
         // They may be appended once more, elsewhere.
@@ -141,13 +153,14 @@ impl Operations {
     }
 }
 
-fn write_head(record: &mut [u8], name: Name) {
+fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
     let length = u32::try_from(record.len() - HEAD_BYTES).unwrap_or(u32::MAX);
     record[..CRC_AT].copy_from_slice(&MAGIC);
     record[8..12].copy_from_slice(&length.to_le_bytes());
-    record[12..20].copy_from_slice(&name.position.0.to_le_bytes());
-    record[20..28].copy_from_slice(&name.epoch.to_le_bytes());
-    record[28..HEAD_BYTES].copy_from_slice(&name.number.to_le_bytes());
+    let numbers = [name.position.0, name.epoch, name.number, on_disk.log, on_disk.checkpoint];
+    for (field, number) in record[12..HEAD_BYTES].chunks_exact_mut(8).zip(numbers) {
+        field.copy_from_slice(&number.to_le_bytes());
+    }
     let crc = crc32fast::hash(&record[CHECKED_AT..]);
     record[CRC_AT..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
 }
@@ -156,34 +169,48 @@ fn write_head(record: &mut [u8], name: Name) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     crc: u32,
-    pub payload_bytes: usize,
+    bytes: usize,
+    payload_bytes: usize,
     pub name: Name,
+    pub on_disk: OnDisk,
 }
 
 impl Head {
     /// `None` when it is not one.
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let (magic, rest) = bytes.split_first_chunk()?;
-        let (crc, rest) = rest.split_first_chunk()?;
-        let (payload_bytes, rest) = rest.split_first_chunk()?;
-        let (position, rest) = rest.split_first_chunk()?;
-        let (epoch, rest) = rest.split_first_chunk()?;
-        let (number, _) = rest.split_first_chunk()?;
-        let payload_bytes = usize::try_from(u32::from_le_bytes(*payload_bytes)).ok()?;
-        let position = Position(u64::from_le_bytes(*position));
-        let name = Name { position, epoch: u64::from_le_bytes(*epoch), number: u64::from_le_bytes(*number) };
-        (*magic == MAGIC).then_some(Self { crc: u32::from_le_bytes(*crc), payload_bytes, name })
+    pub fn parse(record: &[u8]) -> Option<Self> {
+        let bytes = match *record.first_chunk()? {
+            MAGIC => HEAD_BYTES,
+            MAGIC_1 => HEAD_BYTES_1,
+            _ => return None,
+        };
+        let word = |at: usize| record.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        let number = |nth: usize| record.get(12 + 8 * nth..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        Some(Self {
+            crc: word(CRC_AT)?,
+            bytes,
+            payload_bytes: usize::try_from(word(CHECKED_AT)?).ok()?,
+            name: Name { position: Position(number(0)?), epoch: number(1)?, number: number(2)? },
+            on_disk: match bytes {
+                HEAD_BYTES => OnDisk { log: number(3)?, checkpoint: number(4)? },
+                _ => OnDisk::default(),
+            },
+        })
     }
 
     /// Bytes up to the end of the payload.
     pub fn unpadded_bytes(&self) -> usize {
-        HEAD_BYTES + self.payload_bytes
+        self.bytes + self.payload_bytes
+    }
+
+    /// Where the record ends.
+    pub fn end(&self) -> Position {
+        self.name.position.after(self.unpadded_bytes().next_multiple_of(SECTOR_BYTES) as u64)
     }
 
     /// The payload of the record that begins with this head, when it is whole.
     pub fn payload<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
         let checked = record.get(CHECKED_AT..self.unpadded_bytes())?;
-        (crc32fast::hash(checked) == self.crc).then(|| &record[HEAD_BYTES..self.unpadded_bytes()])
+        (crc32fast::hash(checked) == self.crc).then(|| &record[self.bytes..self.unpadded_bytes()])
     }
 }
 

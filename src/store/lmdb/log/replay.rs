@@ -1,53 +1,160 @@
-//! What a log holds behind a checkpoint, for whoever recovers.
+//! What a log holds behind a checkpoint, for whoever recovers or checks.
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::files::{LOG_FILES, read_record, which};
-use super::record::{Name, Payload, Position, record_bytes};
+use super::files::{LOG_FILES, read_any_record, read_record, read_up_to, which};
+use super::record::{Head, Name, Payload, Position, SECTOR_BYTES};
 use crate::store::StoreError;
 
-/// The records behind a checkpoint, in their order, up to the first that is not whole or not there.
-///
-/// `visit` gets each record's number and its operations. Returns where the last record ends (`from` if there is none), and its number
-/// (`after`). Nothing is written: repeated, it does the same.
-///
-/// # Errors
-/// A file of the log is missing or cannot be read; those of `visit`.
-pub fn replay(
-    dir: &Path,
-    from: Position,
-    epoch: u64,
-    after: u64,
-    visit: &mut dyn FnMut(u64, Payload<'_>) -> Result<(), StoreError>,
-) -> Result<(Position, u64), StoreError> {
-    let [first, second] = LOG_FILES;
-    let files = [open(dir, first)?, open(dir, second)?];
-    let (mut tail, mut last, mut buffer) = (from, after, Vec::new());
-    'records: loop {
-        // Where the last one ended, or at the beginning of the next generation.
-        for position in [tail, tail.next_generation()] {
-            let name = Name { position, epoch, number: last + 1 };
-            let file = &files[which(position.generation())];
-            let record = read_record(file, name, &mut buffer).map_err(|error| StoreError::Io(format!("{dir:?}: {error}")))?;
-            if let Some(payload) = record {
-                visit(name.number, Payload(payload))?;
-                (tail, last) = (position.after(record_bytes(payload.len()) as u64), name.number);
-                continue 'records;
+/// How much of a file is looked through at a time.
+const SCAN_BYTES: usize = 1024 * 1024;
+
+/// The log's files, only to read.
+#[derive(Debug)]
+pub struct Reader {
+    dir: PathBuf,
+    files: [Option<File>; 2],
+}
+
+/// What stands in the files beside the records that follow each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// The greatest number of a whole record behind the last one.
+    pub behind: Option<u64>,
+    /// One of those stands where it was not written, or says that the one that is missing was on disk.
+    pub is_proof: bool,
+    /// The last checkpoint that a whole record tells of.
+    pub checkpoint: u64,
+}
+
+impl Reader {
+    /// Opens what is there.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let open = |name: &str| match File::open(dir.join(name)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::Io(format!("{:?}: {error}", dir.join(name)))),
+        };
+        let [first, second] = LOG_FILES;
+        Ok(Self { dir: dir.to_owned(), files: [open(first)?, open(second)?] })
+    }
+
+    fn failed(&self, error: &io::Error) -> StoreError {
+        StoreError::Io(format!("{:?}: {error}", self.dir))
+    }
+
+    /// The first file that is not there.
+    pub fn missing(&self) -> Option<&'static str> {
+        LOG_FILES.into_iter().zip(&self.files).find_map(|(name, file)| file.is_none().then_some(name))
+    }
+
+    /// A file that has fewer bytes than it had.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn shortened(&self, lengths: [u64; 2]) -> Result<Option<&'static str>, StoreError> {
+        for ((file, name), length) in self.files.iter().zip(LOG_FILES).zip(lengths) {
+            let metadata = file.as_ref().map(File::metadata).transpose().map_err(|error| self.failed(&error))?;
+            if metadata.is_some_and(|metadata| metadata.len() < length) {
+                return Ok(Some(name));
             }
         }
-        return Ok((tail, last));
+        Ok(None)
+    }
+
+    fn file(&self, position: Position) -> Option<&File> {
+        self.files[which(position.generation())].as_ref()
+    }
+
+    /// Whether a record of this number begins at a position, whole or not.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn has(&self, position: Position, epoch: u64, number: u64) -> Result<bool, StoreError> {
+        let Some(file) = self.file(position) else { return Ok(false) };
+        let mut sector = [0; SECTOR_BYTES];
+        let bytes = read_up_to(file, &mut sector, position.offset()).map_err(|error| self.failed(&error))?;
+        let head = sector.get(..bytes).and_then(Head::parse);
+        Ok(head.is_some_and(|head| head.name == Name { position, epoch, number }))
+    }
+
+    /// The records behind a checkpoint, in their order, up to the first that is not whole or not there.
+    ///
+    /// `visit` gets each record's number and its operations. Returns where the last record ends (`from` if there is none), and its number
+    /// (`after`). Nothing is written: repeated, it does the same.
+    ///
+    /// # Errors
+    /// A file of the log cannot be read; those of `visit`.
+    pub fn replay(
+        &self,
+        from: Position,
+        epoch: u64,
+        after: u64,
+        visit: &mut dyn FnMut(u64, Payload<'_>) -> Result<(), StoreError>,
+    ) -> Result<(Position, u64), StoreError> {
+        let (mut tail, mut last, mut buffer) = (from, after, Vec::new());
+        'records: loop {
+            // Where the last one ended, or at the beginning of the next generation.
+            for position in [tail, tail.next_generation()] {
+                let Some(file) = self.file(position) else { continue };
+                let name = Name { position, epoch, number: last.saturating_add(1) };
+                let record = read_record(file, name, &mut buffer).map_err(|error| self.failed(&error))?;
+                if let Some((head, payload)) = record {
+                    visit(name.number, Payload(payload))?;
+                    (tail, last) = (head.end(), name.number);
+                    continue 'records;
+                }
+            }
+            return Ok((tail, last));
+        }
+    }
+
+    /// Looks through both files for records of an epoch behind the last that [`Reader::replay`] came to.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn traces(&self, epoch: u64, last: u64) -> Result<Traces, StoreError> {
+        let mut traces = Traces::default();
+        for (which, file) in self.files.iter().enumerate() {
+            let Some(file) = file else { continue };
+            traces.look_through(file, which, epoch, last).map_err(|error| self.failed(&error))?;
+        }
+        Ok(traces)
     }
 }
 
-/// A file of the log, only to read.
-fn open(dir: &Path, name: &str) -> Result<File, StoreError> {
-    let path = dir.join(name);
-    File::open(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => StoreError::Damaged(format!(
-            "{path:?} is missing, and data.mdb lacks what was last written to it. Restore the whole data directory from a backup."
-        )),
-        _ => StoreError::Io(format!("{path:?}: {error}")),
-    })
+impl Traces {
+    fn look_through(&mut self, file: &File, nth: usize, epoch: u64, last: u64) -> io::Result<()> {
+        let (mut chunk, mut record) = (vec![0; SCAN_BYTES], Vec::new());
+        let mut at = 0;
+        loop {
+            let bytes = read_up_to(file, &mut chunk, at)?;
+            for (sector, begin) in chunk.get(..bytes).unwrap_or_default().chunks(SECTOR_BYTES).zip((at..).step_by(SECTOR_BYTES)) {
+                let news = |head: &Head| head.name.number > last || head.on_disk.checkpoint > self.checkpoint;
+                // Only what would be news is read as a whole.
+                if Head::parse(sector).is_some_and(|head| head.name.epoch == epoch && news(&head))
+                    && let Some((head, _)) = read_any_record(file, begin, &mut record)?
+                {
+                    self.add(&head, (which(head.name.position.generation()), head.name.position.offset()) == (nth, begin), last);
+                }
+            }
+            if bytes < SCAN_BYTES {
+                return Ok(());
+            }
+            at += bytes as u64;
+        }
+    }
+
+    fn add(&mut self, head: &Head, is_in_place: bool, last: u64) {
+        self.checkpoint = self.checkpoint.max(head.on_disk.checkpoint);
+        if head.name.number > last {
+            self.behind = self.behind.max(Some(head.name.number));
+            self.is_proof |= !is_in_place || head.on_disk.log > last;
+        }
+    }
 }

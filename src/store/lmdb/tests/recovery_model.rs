@@ -23,6 +23,8 @@ use crate::store::{Direction, Durability, KeyRange, Read as _, StoreError, Write
 const LOG_BYTES: u64 = 64 * 1024;
 const PAGE_BYTES: usize = 4096;
 const SLOT_BYTES: usize = 4096;
+/// Where the data file says whether it was closed.
+const USAGE: std::ops::Range<usize> = 2048..2080;
 
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -343,7 +345,10 @@ impl World {
             fs::copy(entry.path(), tried.path().join(entry.file_name())).expect("a copy");
         }
         drop(open(tried.path(), &self.options).map_err(|error| error.to_string())?);
-        self.data.become_this(&fs::read(tried.path().join("data.mdb")).expect("a data file"));
+        let mut data = fs::read(tried.path().join("data.mdb")).expect("a data file");
+        // That it is closed it says only when all of it is on disk.
+        data[USAGE].copy_from_slice(&self.data.now[USAGE]);
+        self.data.become_this(&data);
         self.data = FileOnDisk::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
         fs::write(self.dir.path().join("data.mdb"), &self.data.now).expect("a data file");
         Ok(())

@@ -7,8 +7,9 @@ pub mod seeded;
 
 use std::path::Path;
 
+use super::record::OnDisk;
 use super::record::SECTOR_BYTES;
-use super::{LOG_FILES, Log, Operation, Operations, Payload, Position, replay};
+use super::{LOG_FILES, Log, Operation, Operations, Payload, Position, Reader};
 use crate::store::StoreError;
 
 /// A key, and its value unless it is deleted.
@@ -67,7 +68,7 @@ fn read(dir: &Path, from: Position, epoch: u64, after: u64) -> (Vec<(u64, Vec<Ch
         records.push((number, changes(payload)?));
         Ok(())
     };
-    let (end, last) = replay(dir, from, epoch, after, visit).expect("a readable log");
+    let (end, last) = Reader::open(dir).and_then(|reader| reader.replay(from, epoch, after, visit)).expect("a readable log");
     (records, end, last)
 }
 
@@ -102,31 +103,38 @@ fn keys(dir: &tempfile::TempDir) -> Vec<String> {
 #[test]
 fn a_record_byte_by_byte() {
     let table: [(Vec<Change>, &str); 4] = [
-        (vec![], "646c6f67 05da1a33 00000000 0002000007000000 8877665544332211 0900000000000000"),
-        (put("k", b"vw"), "646c6f67 932c3755 09000000 0002000007000000 8877665544332211 0900000000000000 0100 02000000 6b 7677"),
-        (
-            vec![(b"k".to_vec(), None)],
-            "646c6f67 c1c1bcf2 07000000 0002000007000000 8877665544332211 0900000000000000 0100 ffffffff 6b",
-        ),
-        (
-            [put("a", b""), vec![(b"b".to_vec(), None)]].concat(),
-            "646c6f67 4a2bb455 0e000000 0002000007000000 8877665544332211 0900000000000000 0100 00000000 61 0100 ffffffff 62",
-        ),
+        (vec![], "3f4213cb 00000000 HEAD"),
+        (put("k", b"vw"), "9693bd1c 09000000 HEAD 0100 02000000 6b 7677"),
+        (vec![(b"k".to_vec(), None)], "4b4e3a59 07000000 HEAD 0100 ffffffff 6b"),
+        ([put("a", b""), vec![(b"b".to_vec(), None)]].concat(), "5c2a36eb 0e000000 HEAD 0100 00000000 61 0100 ffffffff 62"),
     ];
+    let head = "0002000007000000 8877665544332211 0900000000000000 0500000000000000 0300000000000000";
     for (changes, expected) in table {
         let name = super::Name { position: Position::new(7, 512), epoch: EPOCH, number: 9 };
-        let record = gathered(&changes, LIMIT).with_record(name, <[u8]>::to_vec);
+        let record = gathered(&changes, LIMIT).with_record(name, OnDisk { log: 5, checkpoint: 3 }, <[u8]>::to_vec);
         let hex: String = record.iter().map(|byte| format!("{byte:02x}")).collect();
+        let expected = format!("646c6732 {}", expected.replace("HEAD", head));
         assert_eq!(hex, format!("{:0<1$}", expected.replace(' ', ""), 2 * SECTOR_BYTES));
     }
+}
+
+#[test]
+fn a_record_of_the_first_version_is_read() {
+    let hex = "646c6f67932c3755090000000002000007000000887766554433221109000000000000000100020000006b7677";
+    let bytes = |at: usize| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("hex");
+    let record: Vec<u8> = (0..hex.len() / 2).map(bytes).collect();
+    let head = super::record::Head::parse(&record).expect("a head");
+    assert_eq!(head.name, super::Name { position: Position::new(7, 512), epoch: EPOCH, number: 9 });
+    assert_eq!((head.on_disk, head.end()), (OnDisk::default(), Position::new(7, 1024)));
+    assert_eq!(head.payload(&record).map(|payload| changes(Payload(payload))), Some(Ok(put("k", b"vw"))));
 }
 
 #[test]
 fn operations_too_large_for_a_record_are_not_gathered() {
     let mut operations = Operations::new(LIMIT);
     assert!(operations.is_empty());
-    // 36 of the head, 6 of lengths, 1 of the key.
-    operations.put(b"k", &[1; LIMIT as usize - 43]);
+    // 52 of the head, 6 of lengths, 1 of the key.
+    operations.put(b"k", &[1; LIMIT as usize - 59]);
     assert_eq!(operations.record_bytes(), Some(LIMIT));
     operations.delete(b"k");
     assert_eq!((operations.record_bytes(), operations.is_empty()), (None, false));
@@ -142,7 +150,7 @@ fn operations_too_large_for_a_record_are_not_gathered() {
 fn a_record_that_ends_within_is_no_record() {
     let mut operations = gathered(&put("key", b"value"), LIMIT);
     let name = super::Name { position: Position::new(0, 0), epoch: EPOCH, number: 1 };
-    let record = operations.with_record(name, <[u8]>::to_vec);
+    let record = operations.with_record(name, OnDisk { log: 5, checkpoint: 3 }, <[u8]>::to_vec);
     let head = super::record::Head::parse(&record).expect("a head");
     assert_eq!(head.name, name);
     let payload = head.payload(&record).expect("a payload").to_vec();
@@ -275,12 +283,42 @@ fn a_record_counts_only_at_its_place_and_in_its_epoch() {
 #[test]
 fn a_missing_file_is_told_from_an_empty_log() {
     let dir = directory();
-    let visit = &mut |_, _: Payload<'_>| Ok(());
     drop(open(&dir));
-    assert_eq!(replay(dir.path(), Position::new(0, 0), EPOCH, 0, visit), Ok((Position::new(0, 0), 0)));
+    let missing = || Reader::open(dir.path()).expect("a readable directory").missing();
+    assert_eq!(missing(), None);
     std::fs::remove_file(dir.path().join(LOG_FILES[1])).expect("a log file");
-    let result = replay(dir.path(), Position::new(0, 0), EPOCH, 0, visit);
-    assert!(matches!(&result, Err(StoreError::Damaged(sentence)) if sentence.contains("log.1")), "{result:?}");
+    assert_eq!(missing(), Some("log.1"));
+}
+
+/// What is found of records behind a hole, and what it proves.
+#[test]
+fn records_behind_a_hole_are_found() {
+    let dir = directory();
+    let mut log = open(&dir);
+    for number in 1..=5 {
+        assert!(commit(&mut log, number, &put("k", &[1; 600])));
+    }
+    let path = dir.path().join(LOG_FILES[0]);
+    let whole = std::fs::read(&path).expect("a log file");
+    let traces = |last| Reader::open(dir.path()).and_then(|reader| reader.traces(EPOCH, last)).expect("a readable log");
+    assert_eq!(traces(5).behind, None);
+    // A record says what was on disk when the one before it was written, not yet that.
+    assert_eq!((traces(4).behind, traces(4).is_proof), (Some(5), false));
+    assert_eq!((traces(2).behind, traces(2).is_proof), (Some(5), true));
+    // Another epoch's, one that is not whole.
+    assert_eq!(Reader::open(dir.path()).and_then(|reader| reader.traces(EPOCH + 1, 0)).expect("a readable log").behind, None);
+    let mut damaged = whole.clone();
+    damaged[4 * 1024 + 100] ^= 1;
+    std::fs::write(&path, damaged).expect("a log file");
+    assert_eq!(traces(3).behind, Some(4));
+    // The files exchanged.
+    std::fs::write(dir.path().join(LOG_FILES[1]), &whole).expect("a log file");
+    std::fs::write(&path, b"").expect("a log file");
+    assert_eq!((traces(4).behind, traces(4).is_proof), (Some(5), true));
+    log.set_checkpoint(5);
+    std::fs::write(&path, whole).expect("a log file");
+    assert!(commit(&mut log, 6, &put("k", b"")));
+    assert_eq!(traces(6).checkpoint, 5);
 }
 
 #[test]
@@ -289,7 +327,7 @@ fn a_length_that_cannot_be_costs_no_memory() {
     drop(open(&dir));
     let path = dir.path().join(LOG_FILES[0]);
     let name = super::Name { position: Position::new(0, 0), epoch: EPOCH, number: 1 };
-    let mut record = gathered(&put("a", b""), LIMIT).with_record(name, <[u8]>::to_vec);
+    let mut record = gathered(&put("a", b""), LIMIT).with_record(name, OnDisk { log: 5, checkpoint: 3 }, <[u8]>::to_vec);
     record[8..12].copy_from_slice(&(u32::MAX - 7).to_le_bytes());
     std::fs::write(&path, &record).expect("a log file");
     let mut buffer = Vec::new();

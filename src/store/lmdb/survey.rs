@@ -1,0 +1,190 @@
+//! What the files of a store say of each other, before one of them is relied on.
+//!
+//! While nothing is damaged or exchanged, this holds. `C` is the checkpoint's commit, `L` the last of the records that follow each other
+//! behind it, `H` the last of the data file's heads:
+//!
+//! - `C <= H`: the checkpoint's pages were on disk before it.
+//! - With the page cache of whoever wrote, `L <= H + 1`: a process may have been killed between a record and its commit.
+//! - There too, and after a power cut where every record was on disk before its commit was made (a strict checkpoint), `H <= L`, and no record
+//!   stands behind `L`; but for one commit without a record, which is noted.
+//! - Else a power cut leaves holes among records that were not on disk yet. A whole record that was written when `L + 1` was on disk proves
+//!   that it was there, one that knows of a later checkpoint that this one is not the last, and one at another's place that files were exchanged.
+//! - The files of the log are no shorter than at the checkpoint, and have the record of `C`.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::identity::identity;
+use super::log::Reader;
+use super::pages;
+use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
+use super::usage::Usage;
+use crate::store::StoreError;
+
+/// What the content of a store begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Start {
+    /// The data file, whole by itself.
+    Data,
+    /// The data file, whole in the page cache: its process was killed, and no more.
+    PageCache,
+    /// A checkpoint's commit, and the log's behind it.
+    Checkpoint(Box<Checkpoint>),
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Survey {
+    pub start: Start,
+    /// What is damaged, in a sentence or two.
+    pub damage: Option<String>,
+    /// The last commit that anything tells of, if anything does.
+    pub newest: Option<u64>,
+}
+
+impl Survey {
+    fn new(start: Start, newest: Option<u64>, damage: Option<String>) -> Self {
+        Self { start, damage, newest }
+    }
+}
+
+/// Looks at the checkpoint, the log and the heads of the data file; nobody writes meanwhile, and nothing is written.
+///
+/// # Errors
+/// A file cannot be read.
+pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
+    // Heads that cannot be are told elsewhere, where they are relied on.
+    let head = pages::last_commit(data).ok();
+    let usage = Usage::read(data).map_err(|error| StoreError::Io(format!("data.mdb in {dir:?}: {error}")))?;
+    let closed_at = match usage {
+        Some(Usage::Closed { epoch, number }) if head == Some(number) => Some((epoch, number)),
+        _ => None,
+    };
+    let damaged = |what: String| Ok(Survey::new(Start::Data, head, Some(what)));
+    let checkpoint = match Slots::new(dir).read() {
+        Ok(Some(checkpoint)) => checkpoint,
+        Ok(None) if usage == Some(Usage::InUse) => {
+            return damaged(format!(
+                "{:?} is missing, and without it nobody knows what data.mdb lacks.",
+                dir.join(CHECKPOINT_FILE)
+            ));
+        }
+        Ok(None) => return Ok(Survey::new(Start::Data, head, None)),
+        // Of a process that was killed while it closed the store, it is not needed any more.
+        Err(StoreError::Damaged(_)) if closed_at.is_some() => return Ok(Survey::new(Start::Data, head, None)),
+        Err(StoreError::Damaged(what)) => return damaged(what),
+        Err(error) => return Err(error),
+    };
+    let Some((epoch, number)) = closed_at else { return behind(dir, data, head, checkpoint) };
+    let (_, last) = Reader::open(dir)?.replay(checkpoint.position, checkpoint.epoch, checkpoint.number, &mut |_, _| Ok(()))?;
+    let is_all = last >= number || Slots::new(dir).unlogged(checkpoint.epoch) == Some(number);
+    match (epoch == checkpoint.epoch && is_all, checkpoint.number >= number) {
+        // A process was killed while it closed the store.
+        (true, _) => Ok(Survey::new(Start::Data, head, None)),
+        // Or soon after it began a new log.
+        (false, true) => behind(dir, data, head, checkpoint),
+        (false, false) => damaged(format!(
+            "checkpoint, log.0 and log.1 in {dir:?} are older than data.mdb, which was closed later, at commit {number}: they end with commit {last}."
+        )),
+    }
+}
+
+fn behind(dir: &Path, data: &File, head: Option<u64>, checkpoint: Checkpoint) -> Result<Survey, StoreError> {
+    let is_cached = checkpoint.is_trusted && identity(data).is_ok_and(|identity| identity == Some(checkpoint.identity));
+    let reader = Reader::open(dir)?;
+    let (_, last) = reader.replay(checkpoint.position, checkpoint.epoch, checkpoint.number, &mut |_, _| Ok(()))?;
+    let found = Found { dir, reader, is_cached, last, head, checkpoint };
+    let (start, newest, damage) = found.judge()?;
+    let start = start.unwrap_or_else(|| if is_cached { Start::PageCache } else { Start::Checkpoint(Box::new(found.checkpoint)) });
+    Ok(Survey::new(start, newest, damage))
+}
+
+/// A checkpoint with its log and data file.
+struct Found<'d> {
+    dir: &'d Path,
+    reader: Reader,
+    is_cached: bool,
+    /// The last of the records that follow each other.
+    last: u64,
+    head: Option<u64>,
+    checkpoint: Checkpoint,
+}
+
+/// What to begin with, if not as usual; the newest commit told of; what is damaged.
+type Verdict = (Option<Start>, Option<u64>, Option<String>);
+
+impl Found<'_> {
+    fn judge(&self) -> Result<Verdict, StoreError> {
+        let (checkpoint, last) = (&self.checkpoint, self.last);
+        let traces = self.reader.traces(checkpoint.epoch, last)?;
+        let newest = self.head.max(traces.behind).max(Some(last));
+        if let Some(head) = self.head {
+            if head < checkpoint.number {
+                return Ok((Some(Start::Data), newest, Some(self.older_data(head))));
+            }
+            if self.is_cached && last > head + 1 {
+                let start = Start::Checkpoint(Box::new(checkpoint.clone()));
+                return Ok((Some(start), newest, Some(self.older_data(head))));
+            }
+        }
+        if traces.checkpoint > checkpoint.number {
+            let what =
+                format!("the log tells of a checkpoint at commit {}, and this one is of {}", traces.checkpoint, checkpoint.number);
+            let what = format!("{:?} is damaged or older than the log beside it: {what}.", self.dir.join(CHECKPOINT_FILE));
+            return Ok((Some(Start::Data), newest, Some(what)));
+        }
+        Ok((None, newest, self.log_damage(traces.behind.filter(|_| self.is_strict() || traces.is_proof))?))
+    }
+
+    /// Whether no commit was made, as far as the files go, before its record was there.
+    fn is_strict(&self) -> bool {
+        self.is_cached || self.checkpoint.is_strict && self.checkpoint.is_trusted
+    }
+
+    fn log_damage(&self, behind: Option<u64>) -> Result<Option<String>, StoreError> {
+        let (Checkpoint { epoch, number, lengths, last_at, .. }, last) = (&self.checkpoint, self.last);
+        let what = if let Some(name) = self.reader.missing() {
+            format!("{:?} is missing", self.dir.join(name))
+        } else if let Some(name) = self.reader.shortened(*lengths)? {
+            format!("{:?} was truncated", self.dir.join(name))
+        } else if let Some(behind) = behind {
+            format!("the log in {:?} is damaged: records up to commit {behind} stand behind one that is not whole", self.dir)
+        } else if let Some(position) = last_at
+            && !self.reader.has(*position, *epoch, *number)?
+        {
+            format!(
+                "log.0 and log.1 in {:?} are not those that the checkpoint tells of: they lack the record of commit {number}",
+                self.dir
+            )
+        } else {
+            match self.head.filter(|head| *head > last && self.is_strict() && !self.is_unlogged(*head)) {
+                Some(head) => format!("the log in {:?} is damaged or older than data.mdb, which has commit {head}", self.dir),
+                None => return Ok(None),
+            }
+        };
+        let lost = match self.head.max(behind).filter(|newest| *newest > last) {
+            Some(newest) if newest > last + 1 => format!("commits {} to {newest} are not in it", last + 1),
+            Some(newest) => format!("commit {newest} is not in it"),
+            None => format!("what it had behind commit {last} is not known"),
+        };
+        Ok(Some(format!("{what}: {lost}.")))
+    }
+
+    /// Whether the last commit of the data file is one that has no record: only the one after the last record can be.
+    fn is_unlogged(&self, head: u64) -> bool {
+        head == self.last + 1
+            && (Slots::new(self.dir).unlogged(self.checkpoint.epoch) == Some(head) || !self.checkpoint.notes_unlogged)
+    }
+
+    fn older_data(&self, head: u64) -> String {
+        let Checkpoint { number, .. } = self.checkpoint;
+        let than = if head < number { "the checkpoint" } else { "the log" };
+        format!(
+            "{:?} is older than {than} beside it: its last commit is {head}, the checkpoint's is {number}, the log's {}. The directory was copied while \
+             somebody wrote, or data.mdb alone was restored. Copy or restore the whole directory, data.mdb before checkpoint, log.0 and log.1; or, when \
+             data.mdb is of a store that was closed, move those three away.",
+            self.dir.join(super::directory::DATA_FILE),
+            self.last
+        )
+    }
+}

@@ -1,0 +1,63 @@
+//! What a data file says of itself: that a log belongs to it, or that it was closed and is whole. So a log that is missing is missed, and
+//! one that is put back beside a file that was closed since is not replayed over it.
+//!
+//! ```text
+//! 2048       magic 8, CRC 4 of what follows, 1 in use or 2 closed 4, epoch 8 of the log, number 8 of the last commit
+//! ```
+//! It stands in the first page, behind LMDB's head: LMDB writes nothing there once it has made the file. Earlier versions write none.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+const MAGIC: [u8; 8] = *b"ddbfsuse";
+const AT: u64 = 2048;
+const BYTES: usize = 32;
+/// Where begins what the CRC is of.
+const CHECKED_AT: usize = 12;
+const IN_USE: u32 = 1;
+const CLOSED: u32 = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Usage {
+    /// What it lacks, the log and the checkpoint have.
+    InUse,
+    /// Whole on disk with the commit `number`, the last one behind the log of this epoch.
+    Closed { epoch: u64, number: u64 },
+}
+
+impl Usage {
+    /// `None` when the file says nothing, as one of an earlier version.
+    pub fn read(file: &File) -> io::Result<Option<Self>> {
+        let mut bytes = [0; BYTES];
+        match file.read_exact_at(&mut bytes, AT) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            read => read?,
+        }
+        let word = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let number = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let is_valid = bytes.starts_with(&MAGIC) && word(8) == crc32fast::hash(&bytes[CHECKED_AT..]);
+        Ok(match word(CHECKED_AT) {
+            IN_USE if is_valid => Some(Self::InUse),
+            CLOSED if is_valid => Some(Self::Closed { epoch: number(16), number: number(24) }),
+            _ => None,
+        })
+    }
+
+    /// Writes it, on disk with all that was written before.
+    pub fn write(self, file: &File) -> io::Result<()> {
+        let (state, epoch, number) = match self {
+            Self::InUse => (IN_USE, 0, 0),
+            Self::Closed { epoch, number } => (CLOSED, epoch, number),
+        };
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[CHECKED_AT..16].copy_from_slice(&state.to_le_bytes());
+        bytes[16..24].copy_from_slice(&epoch.to_le_bytes());
+        bytes[24..].copy_from_slice(&number.to_le_bytes());
+        let crc = crc32fast::hash(&bytes[CHECKED_AT..]);
+        bytes[8..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
+        file.write_all_at(&bytes, AT)?;
+        file.sync_data()
+    }
+}

@@ -1,0 +1,436 @@
+//! Each file of a data directory, damaged, exchanged, shortened or older, in each state in which a process may leave them: the one right
+//! outcome of opening it, and of a check, which changes nothing. `serve`, `mount` and `dump` open a directory in the same way.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::BufRead as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::lmdb::{get, put};
+use crate::support::daemon::{DDBFS, Mount};
+use crate::support::own_process::start;
+use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
+use ddbfs::store::{Store, StoreError};
+
+const DIR: &str = "DDBFS_TEST_DAMAGE_MATRIX";
+const NAMES: [&str; 6] = ["data.mdb", "checkpoint", "log.0", "log.1", "lock.mdb", "log.lock"];
+/// Keys that are there at the first checkpoint, at the last one, at the end, and in the closed store.
+const FIRST: u64 = 20;
+const SECOND: u64 = 60;
+pub const LAST: u64 = 160;
+const CLOSED: u64 = 180;
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The files by name.
+pub type Files = BTreeMap<&'static str, Vec<u8>>;
+
+fn options() -> LmdbOptions {
+    LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() }
+}
+
+fn put_up_to(store: &LmdbStore, keys: std::ops::RangeInclusive<u64>) {
+    for n in keys {
+        put(store, &n.to_be_bytes(), vec![n.to_le_bytes()[0]; 300]).unwrap();
+    }
+}
+
+fn step_file(dir: &Path, step: u64) -> PathBuf {
+    dir.with_extension(step.to_string())
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+#[ignore = "a process of killed"]
+fn child_writes_in_steps() {
+    let Some(dir) = std::env::var_os(DIR).map(PathBuf::from) else { return };
+    let store = LmdbStore::open(&dir, options()).unwrap();
+    let mut from = 1;
+    for to in [FIRST, SECOND, LAST] {
+        put_up_to(&store, from..=to);
+        println!("written {to}");
+        wait_until("no next step", || step_file(&dir, to).exists());
+        from = to + 1;
+    }
+}
+
+fn read(dir: &Path) -> Files {
+    NAMES.into_iter().filter_map(|name| Some((name, fs::read(dir.join(name)).ok()?))).collect()
+}
+
+/// Over what is there, so that the data file stays the same file.
+pub fn write(dir: &Path, files: &Files) {
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).unwrap();
+    let _ = fs::rename(dir.with_extension("away"), dir.join("data.mdb"));
+    for name in NAMES {
+        match files.get(name) {
+            Some(bytes) => fs::write(dir.join(name), bytes).unwrap(),
+            // Moved away, so that it is the same file later.
+            None if *name == *"data.mdb" => fs::rename(dir.join(name), dir.with_extension("away")).unwrap_or_default(),
+            None => drop(fs::remove_file(dir.join(name))),
+        }
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(*bytes[at..].first_chunk().unwrap())
+}
+
+/// Where the checkpoint's newest slot begins.
+fn slot(checkpoint: &[u8]) -> usize {
+    if number(checkpoint, 4096 + 16) > number(checkpoint, 16) { 4096 } else { 0 }
+}
+
+fn newest_slot_bit(checkpoint: &mut [u8]) {
+    let at = slot(checkpoint) + 30;
+    checkpoint[at] ^= 4;
+}
+
+/// The number of the checkpoint's commit.
+fn commit(files: &Files) -> Option<u64> {
+    files.get("checkpoint").map(|checkpoint| number(checkpoint, slot(checkpoint) + 24))
+}
+
+/// The directory of a process that was killed, with its files at the first checkpoint, at the last one, and at the end.
+pub struct Killed {
+    dir: tempfile::TempDir,
+    first: Files,
+    second: Files,
+    last: Files,
+    /// Of a store that was closed later.
+    closed: Files,
+}
+
+impl Killed {
+    /// What a power cut leaves that takes all that was written to the data file behind the checkpoint.
+    pub fn cut(&self) -> Files {
+        let mut files = self.last.clone();
+        files.insert("data.mdb", self.second["data.mdb"].clone());
+        files
+    }
+}
+
+pub fn killed() -> Killed {
+    // A checkpoint may come while the last step is written; then once more.
+    for _ in 0..20 {
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let (child, output) = start(module_path!(), "child_writes_in_steps", (DIR, dir.path()));
+        let mut child = Ended(child);
+        let mut lines = output.lines().map_while(Result::ok);
+        let mut at = |step: u64| {
+            assert!(lines.any(|line| line.contains(&format!("written {step}"))));
+            if step < LAST {
+                wait_until("no checkpoint", || commit(&read(dir.path())) == Some(step));
+            }
+            let files = read(dir.path());
+            fs::write(step_file(dir.path(), step), b"").unwrap();
+            files
+        };
+        let (first, second) = (at(FIRST), at(SECOND));
+        assert!(lines.any(|line| line.contains(&format!("written {LAST}"))));
+        child.0.kill().unwrap();
+        child.0.wait().unwrap();
+        let last = read(dir.path());
+        for step in [FIRST, SECOND] {
+            fs::remove_file(step_file(dir.path(), step)).unwrap();
+        }
+        if last["checkpoint"] == second["checkpoint"] {
+            let store = LmdbStore::open(dir.path(), options()).unwrap();
+            put_up_to(&store, LAST + 1..=CLOSED);
+            drop(store);
+            let closed = read(dir.path());
+            return Killed { dir, first, second, last, closed };
+        }
+    }
+    panic!("there was a checkpoint within the last step each time");
+}
+
+/// Ends its process.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// How the files came to be as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The last process was killed, and the machine runs on.
+    Killed,
+    /// Killed, and the directory copied.
+    Copied,
+    /// The power was cut: nothing of the data file was written behind the checkpoint.
+    Cut,
+}
+
+/// What opening comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// Everything up to this key is there.
+    UpTo(u64),
+    /// A sentence with these words, and nothing is changed.
+    Refused(&'static str),
+}
+
+use Outcome::{Refused, UpTo};
+
+const ALL: Outcome = UpTo(LAST);
+
+/// The records of the log behind the checkpoint: where each begins in its file.
+fn records(files: &Files) -> Vec<usize> {
+    let checkpoint = &files["checkpoint"];
+    let (mut at, log) = (number(checkpoint, slot(checkpoint) + 32) as usize & 0xFFFF_FFFF, &files["log.1"]);
+    let mut begins = Vec::new();
+    while log[at..].starts_with(b"dlg2") {
+        begins.push(at);
+        let payload = u32::from_le_bytes(*log[at + 8..].first_chunk().unwrap()) as usize;
+        at += (52 + payload).next_multiple_of(512);
+    }
+    assert_eq!(begins.len() as u64, LAST - SECOND);
+    begins
+}
+
+type Damage = Box<dyn Fn(&mut Files, &Killed)>;
+
+fn change(name: &'static str, with: impl Fn(&mut Vec<u8>) + 'static) -> Damage {
+    Box::new(move |files, _| with(files.get_mut(name).unwrap()))
+}
+
+fn remove(name: &'static str) -> Damage {
+    Box::new(move |files, _| drop(files.remove(name)))
+}
+
+fn in_records(name: &'static str, with: impl Fn(&mut Vec<u8>, &[usize]) + 'static) -> Damage {
+    Box::new(move |files, killed| with(files.get_mut(name).unwrap(), &records(&killed.last)))
+}
+
+fn older(names: &'static [&'static str], of: fn(&Killed) -> &Files) -> Damage {
+    Box::new(move |files, killed| {
+        for name in names {
+            files.insert(name, of(killed)[name].clone());
+        }
+    })
+}
+
+type Row = (&'static str, Damage, Outcome, Outcome, Outcome);
+
+/// Damage, and what it comes to when the process was killed, the directory copied, the power cut.
+fn rows() -> Vec<Row> {
+    let same = |name: &'static str, damage: Damage, outcome: Outcome| (name, damage, outcome, outcome, outcome);
+    vec![
+        same("nothing", Box::new(|_, _| {}), ALL),
+        same("data.mdb missing", remove("data.mdb"), Refused("data.mdb")),
+        same("data.mdb empty", change("data.mdb", |bytes| bytes.clear()), Refused("data.mdb")),
+        same("data.mdb cut", change("data.mdb", |bytes| bytes.truncate(8 * 4096)), Refused("truncated")),
+        same("data.mdb zeros", change("data.mdb", |bytes| bytes[2 * 4096..].fill(0)), Refused("data.mdb")),
+        same("data.mdb before the checkpoint", older(&["data.mdb"], |killed| &killed.first), Refused("older than the checkpoint")),
+        ("data.mdb of the checkpoint", older(&["data.mdb"], |killed| &killed.second), Refused("older than the log"), ALL, ALL),
+        same("checkpoint missing", remove("checkpoint"), Refused("checkpoint\" is missing")),
+        same("checkpoint empty", change("checkpoint", |bytes| bytes.clear()), Refused("checkpoint\" is damaged")),
+        same("checkpoint cut", change("checkpoint", |bytes| bytes.truncate(100)), Refused("checkpoint\" is damaged")),
+        same("checkpoint zeros", change("checkpoint", |bytes| bytes.fill(0)), Refused("checkpoint\" is damaged")),
+        same("checkpoint bit", change("checkpoint", |bytes| newest_slot_bit(bytes)), Refused("checkpoint\" is damaged or older")),
+        same("checkpoint older", older(&["checkpoint"], |killed| &killed.first), Refused("checkpoint\" is damaged or older")),
+        same("log.0 missing", remove("log.0"), Refused("log.0\" is missing")),
+        same("log.1 missing", remove("log.1"), Refused("log.1\" is missing")),
+        same("both missing", Box::new(|files, _| files.retain(|name, _| !name.starts_with("log."))), Refused("log.0\" is missing")),
+        same("log.0 empty", change("log.0", |bytes| bytes.clear()), Refused("log.0\" was truncated")),
+        same("log.1 empty", change("log.1", |bytes| bytes.clear()), Refused("log.1\" was truncated")),
+        same("log.1 cut", in_records("log.1", |bytes, at| bytes.truncate(at[50])), Refused("log.1\" was truncated")),
+        same("record's bit", in_records("log.1", |bytes, at| bytes[at[50] + 200] ^= 1), Refused("stand behind one")),
+        same("record's head", in_records("log.1", |bytes, at| bytes[at[0]] ^= 1), Refused("stand behind one")),
+        same("4 KB zeros", in_records("log.1", |bytes, at| bytes[at[40]..at[40] + 4096].fill(0)), Refused("stand behind one")),
+        // Of a power cut it cannot be told from a record that was never whole: then nobody was told that it is there.
+        (
+            "last record",
+            in_records("log.1", |bytes, at| bytes[at[99] + 100] ^= 1),
+            Refused("has commit"),
+            Refused("has commit"),
+            UpTo(LAST - 1),
+        ),
+        (
+            "all records",
+            in_records("log.1", |bytes, at| bytes[at[0]..].fill(0)),
+            Refused("has commit"),
+            Refused("has commit"),
+            UpTo(SECOND),
+        ),
+        (
+            "log of the checkpoint",
+            older(&["log.1"], |killed| &killed.second),
+            Refused("has commit"),
+            Refused("has commit"),
+            UpTo(SECOND),
+        ),
+        same("older log", older(&["log.0", "log.1"], |killed| &killed.first), Refused("lack the record of commit")),
+        same(
+            "files exchanged",
+            Box::new(|files, _| {
+                let first = files.insert("log.0", files["log.1"].clone()).unwrap();
+                files.insert("log.1", first);
+            }),
+            Refused("stand behind one"),
+        ),
+        (
+            "data.mdb closed later",
+            older(&["data.mdb"], |killed| &killed.closed),
+            Refused("closed later"),
+            Refused("closed later"),
+            Refused("closed later"),
+        ),
+        same("lock.mdb missing", remove("lock.mdb"), ALL),
+        same("log.lock empty", change("log.lock", |bytes| bytes.clear()), ALL),
+    ]
+}
+
+/// Everything up to a key is there, and nothing else.
+pub fn content(store: &dyn Store) -> u64 {
+    let has = |n: u64| get(store, &n.to_be_bytes());
+    let last = (1..).take_while(|n| has(*n) == Some(vec![n.to_le_bytes()[0]; 300])).last().unwrap_or(0);
+    assert!((last + 1..=CLOSED).all(|n| has(n).is_none()), "a hole behind {last}");
+    last
+}
+
+fn outcome(opened: Result<u64, StoreError>, expected: Outcome) -> Result<(), String> {
+    match (opened, expected) {
+        (Ok(last), UpTo(expected)) if last == expected => Ok(()),
+        (Err(StoreError::Damaged(text) | StoreError::Io(text)), Refused(words)) if text.contains(words) => Ok(()),
+        (other, _) => Err(format!("{other:?}")),
+    }
+}
+
+/// A check in place, then opening it.
+fn try_one(dir: &Path, files: &Files, expected: Outcome) -> Result<(), String> {
+    write(dir, files);
+    let listing = || fs::read_dir(dir).unwrap().count();
+    let before = (read(dir), listing());
+    let checked = InPlace::open(dir, StoreError::ReadOnly).and_then(|store| {
+        let store = store.expect("nobody has it open");
+        store.check().map(|()| content(&store))
+    });
+    outcome(checked, expected).map_err(|found| format!("check: {found}"))?;
+    assert!(before == (read(dir), listing()), "a check changed the directory");
+    let opened = LmdbStore::open(dir, options()).map(|store| content(&store));
+    outcome(opened, expected).map_err(|found| format!("open: {found}"))?;
+    if let Refused(_) = expected {
+        let kept = |name: &&str| ["data.mdb", "checkpoint", "log.0", "log.1"].contains(name);
+        let after = read(dir);
+        assert!(
+            files.keys().copied().filter(kept).all(|name| after.get(name) == files.get(name)),
+            "a refusal changed the directory"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_damaged_or_older_is_opened_as_if_it_were_whole() {
+    let killed = killed();
+    let mut wrong = Vec::new();
+    for (name, damage, in_place, copied, cut) in rows() {
+        for (state, expected) in [(State::Killed, in_place), (State::Copied, copied), (State::Cut, cut)] {
+            let mut files = if state == State::Cut { killed.cut() } else { killed.last.clone() };
+            damage(&mut files, &killed);
+            let other = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+            let dir = if state == State::Killed { killed.dir.path() } else { other.path() };
+            if let Err(found) = try_one(dir, &files, expected) {
+                wrong.push(format!("{name}, {state:?}: {expected:?}, and it was {found}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Files that belong to a store that was not closed, beside one that was.
+#[test]
+fn a_closed_store_is_whole_by_itself_and_takes_no_older_log() {
+    let killed = killed();
+    let rest: &[&str] = &["checkpoint", "log.0", "log.1"];
+    let logs: &[&str] = &["log.0", "log.1"];
+    let with = |names: &[&'static str], of: &Files| {
+        let mut files = killed.closed.clone();
+        files.extend(names.iter().map(|name| (*name, of[name].clone())));
+        files
+    };
+    let rows = [
+        ("closed", killed.closed.clone(), UpTo(CLOSED)),
+        // As it is left by a process that is killed while it closes the store.
+        ("logs without a checkpoint", with(logs, &killed.last), UpTo(CLOSED)),
+        ("checkpoint and log put back", with(rest, &killed.last), Refused("older than data.mdb")),
+        ("those of the first", with(rest, &killed.first), Refused("older than data.mdb")),
+    ];
+    for (name, files, expected) in rows {
+        for dir in [killed.dir.path(), tempfile::tempdir().unwrap().path()] {
+            try_one(dir, &files, expected).unwrap_or_else(|found| panic!("{name}: {expected:?}, and it was {found}"));
+        }
+    }
+}
+
+#[test]
+fn salvage_opens_what_is_whole_and_keeps_the_files() {
+    let killed = killed();
+    for (name, damage, _, expected, _) in rows() {
+        if matches!(expected, UpTo(_)) || ["data.mdb missing", "data.mdb empty", "data.mdb cut", "data.mdb zeros"].contains(&name) {
+            continue;
+        }
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let mut files = killed.last.clone();
+        damage(&mut files, &killed);
+        write(dir.path(), &files);
+        let store = LmdbStore::open(dir.path(), LmdbOptions { salvage: true, ..options() })
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(content(&store) >= FIRST, "{name}");
+        store.check_pages().unwrap();
+        put(&store, b"next", vec![1]).unwrap();
+        drop(store);
+        let beside = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("damaged-");
+        let kept: Vec<_> = fs::read_dir(dir.path()).unwrap().map_while(Result::ok).filter(beside).collect();
+        assert_eq!(kept.len(), 1, "{name}");
+        let names = ["data.mdb", "checkpoint", "log.0", "log.1"];
+        assert!(names.iter().all(|name| fs::read(kept[0].path().join(name)).ok() == files.get(name).cloned()), "{name}");
+        assert!(get(&LmdbStore::open(dir.path(), options()).unwrap(), b"next").is_some(), "{name}");
+    }
+}
+
+/// The commands themselves, on a damaged log: what each says, and with the flag.
+#[test]
+fn every_command_refuses_a_damaged_log_and_salvages_it_when_told_to() {
+    let mut mount = Mount::with_samples();
+    for age in 1..6 {
+        mount.ok(&format!("echo '{{\"Age\":{age}}}' > Pets/items/Dog/Rex{age}.json"));
+    }
+    mount.kill();
+    let data = mount.data();
+    // Truncated: an end that no power cut leaves.
+    fs::File::options().write(true).open(data.join("log.1")).unwrap().set_len(512).unwrap();
+    let point = tempfile::tempdir().unwrap();
+    let at = point.path().to_str().unwrap();
+    let commands: [&[&str]; 4] = [&["check"], &["dump", "Pets"], &["serve", "--http", "127.0.0.1:0"], &["mount", at]];
+    let run = |args: &[&str]| {
+        let output = Command::new(DDBFS).args(args).env("DDBFS_DATA", &data).stdin(Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout))
+    };
+    for args in commands {
+        let (code, text) = run(args);
+        assert!(code == Some(1) && text.contains("log.1\" was truncated") && text.contains("--salvage"), "{args:?}: {text}");
+    }
+    let (code, text) = run(&["check", "--salvage"]);
+    assert!(code == Some(2) && text.contains("changes nothing"), "{text}");
+    let (code, text) = run(&["dump", "Pets", "--salvage"]);
+    assert!(code == Some(0) && text.contains("Rex5") && text.contains("The files as they were are in"), "{text}");
+    let (code, text) = run(&["check"]);
+    assert!(code == Some(0) && text.contains("0 differences"), "{text}");
+}
