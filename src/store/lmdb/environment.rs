@@ -244,15 +244,8 @@ impl LmdbEnvironment {
             return Ok(Attempt::Ended(Ok(())));
         }
         let number = transaction_id(&transaction);
-        let appended = self.journal.append(state, number, &mut operations);
-        if !is_pressed && matches!(appended, Ok(Logged::NoRoom)) {
-            return Ok(Attempt::Checkpoint);
-        }
-        let noted = |logged| match logged {
-            Logged::Yes => Ok(logged),
-            Logged::NoRoom | Logged::TooLarge => self.journal.note_unlogged(state, number).map(|()| logged),
-        };
-        let logged = match appended.and_then(noted) {
+        let logged = match self.journal.append(state, number, &mut operations, is_pressed) {
+            Ok(Logged::NoRoom) if !is_pressed => return Ok(Attempt::Checkpoint),
             Ok(logged) => logged,
             Err(error) => return Ok(Attempt::Ended(Err(self.failed(error.into())))),
         };

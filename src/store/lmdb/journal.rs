@@ -224,12 +224,16 @@ impl Journal {
         )
     }
 
-    /// Inside the transaction that is about to commit: its record is in the log, and on disk.
-    pub fn append(&self, state: &mut State, number: u64, operations: &mut Operations) -> io::Result<Logged> {
+    /// Inside the transaction that is about to commit: its record is in the log, and on disk. When it will be made without one (`is_pressed`,
+    /// or too large), that is noted: what is missing in the log then was not lost.
+    pub fn append(&self, state: &mut State, number: u64, operations: &mut Operations, is_pressed: bool) -> io::Result<Logged> {
         let checkpoint = state.checkpoint;
         let Some(log) = &mut state.log else { return Ok(Logged::NoRoom) };
         let fits = operations.record_bytes().is_some_and(|bytes| bytes <= self.limit);
         if !log.append(number, operations, checkpoint)? {
+            if is_pressed || !fits {
+                self.slots.note_unlogged(log.epoch(), number)?;
+            }
             return Ok(if fits { Logged::NoRoom } else { Logged::TooLarge });
         }
         if self.durability == Durability::Power
@@ -410,11 +414,6 @@ impl Journal {
     fn is_strict(&self) -> Result<bool, Failure> {
         let is_power = self.durability == Durability::Power;
         Ok(is_power && (self.slots.read()?.is_none_or(|before| before.is_strict) || self.locks.is_alone()?))
-    }
-
-    /// Inside the transaction of a commit that has no record: what is then missing in the log was not lost.
-    pub fn note_unlogged(&self, state: &State, number: u64) -> io::Result<()> {
-        state.log.as_ref().map_or(Ok(()), |log| self.slots.note_unlogged(log.epoch(), number))
     }
 
     /// The log, with its tail before the record `next`: where the records since the last checkpoint end, of whichever process; or a new
