@@ -212,6 +212,17 @@ pub(super) fn restore(file: &File, head: &[u8; HEAD_BYTES]) -> Result<u64, Damag
     Ok(parsed.commit)
 }
 
+/// Gives the last commit a later number; no process has the file open in LMDB.
+///
+/// # Errors
+/// [`Damage`] of the heads.
+pub(super) fn renumber(file: &File, number: u64) -> Result<(), Damage> {
+    let last = heads(file)?.map(|head| head.commit).into_iter().max().unwrap_or_default();
+    let mut head = head_of(file, last)?;
+    head[HEAD_BYTES - 8..].copy_from_slice(&number.to_ne_bytes());
+    restore(file, &head).map(drop)
+}
+
 /// As many bytes as there are.
 fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; bytes];

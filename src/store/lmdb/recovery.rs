@@ -20,7 +20,6 @@ use super::reserve;
 use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
 use super::survey::{Start, Survey, survey};
 use super::system::{LOW_SPACE_BYTES, disk_space};
-use super::transaction::transaction_id;
 use super::usage::Usage;
 use crate::store::StoreError;
 
@@ -185,7 +184,17 @@ fn replay_on(
     }
     let Checkpoint { position, epoch, number, .. } = *checkpoint;
     let reader = Reader::open(directory.path())?;
-    let (_, last) = reader.replay(position, epoch, number, &mut |number, payload| apply(&opened, number, payload))?;
+    // As few commits: a page that many records change is written once. But for so much there is memory.
+    let commit_bytes = usize::try_from(options.log_bytes / 4).unwrap_or(usize::MAX);
+    let mut gathered = Vec::new();
+    let (_, last) = reader.replay(position, epoch, number, &mut |_, payload| {
+        payload.gather(&mut gathered)?;
+        if gathered.len() >= commit_bytes { apply(&opened, &mut gathered) } else { Ok(()) }
+    })?;
+    apply(&opened, &mut gathered)?;
+    // LMDB has closed the file, and its last commit becomes that of the last record.
+    drop(opened);
+    pages::renumber(file, last).map_err(failed)?;
     Ok(last - number)
 }
 
@@ -196,11 +205,11 @@ fn is_copy(file: &File, checkpoint: &Checkpoint) -> bool {
     is_known && matches!(identity(file), Ok(Some(identity)) if !is_same_file(&identity, &checkpoint.identity))
 }
 
-/// Makes one commit again; the map grows for it as it did then.
-fn apply(opened: &Opened, number: u64, payload: Payload<'_>) -> Result<(), StoreError> {
-    loop {
-        match commit(opened, number, payload)? {
-            Ok(()) => return Ok(()),
+/// Makes commits again, as one, and forgets them; the map grows for it as it did then.
+fn apply(opened: &Opened, gathered: &mut Vec<u8>) -> Result<(), StoreError> {
+    while !gathered.is_empty() {
+        match commit(opened, Payload(gathered))? {
+            Ok(()) => gathered.clear(),
             Err(Error::MapFull) => {
                 let environment = opened.environment().map_err(store_error)?;
                 let map_bytes = environment.info().map_err(store_error)?.map_size();
@@ -209,16 +218,14 @@ fn apply(opened: &Opened, number: u64, payload: Payload<'_>) -> Result<(), Store
             Err(error) => return Err(store_error(error)),
         }
     }
+    Ok(())
 }
 
-fn commit(opened: &Opened, number: u64, payload: Payload<'_>) -> Result<Result<(), Error>, StoreError> {
+fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, StoreError> {
     let mut transaction = match opened.environment().and_then(lmdb::Environment::begin_rw_txn) {
         Ok(transaction) => transaction,
         Err(error) => return Ok(Err(error)),
     };
-    if transaction_id(&transaction) != number {
-        return Err(StoreError::Corrupt("a record of the log that changes nothing"));
-    }
     for operation in payload {
         let done = match operation? {
             Operation::Put(key, value) => transaction.put(opened.database, &key, &value, WriteFlags::empty()),

@@ -223,9 +223,19 @@ pub enum Operation<'r> {
 
 /// The operations of a record that was read, in their order. To go through them again, copy it.
 #[derive(Debug, Clone, Copy)]
-pub struct Payload<'r>(pub(super) &'r [u8]);
+pub struct Payload<'r>(pub &'r [u8]);
 
 impl<'r> Payload<'r> {
+    /// Adds the operations behind others: all are one payload then.
+    ///
+    /// # Errors
+    /// An operation ends behind the record's end: nothing is added.
+    pub fn gather(self, to: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.into_iter().try_for_each(|operation| operation.map(drop))?;
+        to.extend_from_slice(self.0);
+        Ok(())
+    }
+
     fn split(&mut self, bytes: usize) -> Option<&'r [u8]> {
         let (part, rest) = self.0.split_at_checked(bytes)?;
         self.0 = rest;
