@@ -99,13 +99,13 @@ fn measure(program: &OsStr, durability: Option<&str>, kind: &Kind, time: Duratio
         "| {} {} | {rate:.0} | {} | {} / {} | {:.0}, {:.0} | {} | {} |",
         kind.name,
         durability.unwrap_or("power"),
-        percentiles(&waits, &[0.5, 0.99, 0.999, 1.0], " | "),
+        percentiles(&waits, &[500, 990, 999, 1000], " | "),
         bytes / 1_000_000,
         live / 1_000_000,
         written / (rate * seconds) / 1e3,
         written / seconds / 1e6,
-        percentiles(&quiet, &[0.5, 0.99, 1.0], ", "),
-        percentiles(&beside, &[0.5, 0.99, 1.0], ", "),
+        percentiles(&quiet, &[500, 990, 1000], ", "),
+        percentiles(&beside, &[500, 990, 1000], ", "),
     );
     Ok(())
 }
@@ -167,11 +167,10 @@ fn probe(path: &Path, times: &Mutex<Vec<f64>>, is_over: &dyn Fn(Duration) -> boo
     Ok(())
 }
 
-/// Of seconds, in milliseconds.
-fn percentiles(times: &Mutex<Vec<f64>>, parts: &[f64], between: &str) -> String {
+/// Of seconds, in milliseconds; parts are thousandths.
+fn percentiles(times: &Mutex<Vec<f64>>, parts: &[usize], between: &str) -> String {
     let Ok(mut times) = times.lock() else { return String::new() };
     times.sort_by(f64::total_cmp);
-    let last = times.len().saturating_sub(1) as f64;
-    let at = |part: &f64| times.get((last * part).ceil() as usize).copied().unwrap_or_default();
+    let at = |part: &usize| times.get((times.len().saturating_sub(1) * part).div_ceil(1000)).copied().unwrap_or_default();
     parts.iter().map(|part| format!("{:.1}", at(part) * 1e3)).collect::<Vec<_>>().join(between)
 }

@@ -1,4 +1,4 @@
-//! The thread that makes checkpoints beside the commits, and keeps the log in order.
+//! Threads beside the commits: one makes checkpoints, the other keeps the log in order, which does not wait for a checkpoint.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -7,34 +7,43 @@ use super::environment::LmdbEnvironment;
 use super::journal::Wake;
 use crate::store::StoreError;
 
-/// The thread; ends when dropped.
+/// The threads; end when dropped.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     environment: Arc<LmdbEnvironment>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Checkpointer {
     pub fn start(environment: Arc<LmdbEnvironment>) -> Result<Self, StoreError> {
-        let of_thread = Arc::clone(&environment);
-        let thread = std::thread::Builder::new()
-            .name("store-checkpoint".to_owned())
-            .spawn(move || run(&of_thread))
-            .map_err(|error| StoreError::Io(format!("no thread for checkpoints: {error}")))?;
-        Ok(Self { environment, thread: Some(thread) })
+        let mut started = Self { environment, threads: Vec::new() };
+        for (name, run) in [("store-checkpoint", make_checkpoints as fn(&LmdbEnvironment)), ("store-log", keep_log)] {
+            let environment = Arc::clone(&started.environment);
+            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&environment));
+            started.threads.push(thread.map_err(|error| StoreError::Io(format!("no thread {name}: {error}")))?);
+        }
+        Ok(started)
     }
 }
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
         self.environment.journal().close();
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            log::error!("the thread of the store's checkpoints ended by a panic");
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                log::error!("a thread of the store ended by a panic");
+            }
         }
     }
 }
 
-fn run(environment: &LmdbEnvironment) {
+fn keep_log(environment: &LmdbEnvironment) {
+    while environment.journal().wait_for_log() {
+        environment.keep_up();
+    }
+}
+
+fn make_checkpoints(environment: &LmdbEnvironment) {
     let journal = environment.journal();
     let mut seen = 0;
     loop {
@@ -49,7 +58,7 @@ fn run(environment: &LmdbEnvironment) {
                 environment.checkpoint_beside();
                 environment.leave();
             }
-            Wake::Tick => environment.keep_up(),
+            Wake::Tick => {}
         }
     }
 }

@@ -10,6 +10,10 @@
 //! - **The order of a checkpoint:** take the pin, head and log position in one write transaction; sync the data file; write the
 //!   checkpoint; only then let go of the pin before. At any moment one that is whole is on disk, and is protected.
 //!
+//! A checkpoint takes as long as the disk does, and must not be felt. It is made early enough that the log has room for as much again, and
+//! writes as fast as that asks for. When it is late all the same, each commit is slowed a little, before one would have to wait for its end.
+//! Pages that are freed while a pin is held are lost room until it ends, so they make one due as well.
+//!
 //! Locks, in the order in which they are taken: `turn`, the checkpoint byte of other processes, the gate, `state`, LMDB's writer mutex.
 
 use std::fs::{File, OpenOptions};
@@ -18,7 +22,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use lmdb::Error;
@@ -46,19 +49,31 @@ const LIMIT_BYTES_MIN: u64 = 1024 * 1024;
 const DISK_PART: u64 = 32;
 
 /// A data file that grew by so many times a generation makes a checkpoint due: pages freed since the last one cannot be reused.
-const GROWTH: u64 = 4;
+const GROWTH: u64 = 2;
 
-/// After so much that was logged the log has more zeros ahead.
-const AHEAD_STEP_BYTES: u64 = 256 * 1024;
+/// This part of a generation makes a checkpoint due, or less when commits free more than this part of the pages in use meanwhile: what was
+/// freed since the checkpoint before is room that the data file has, and nobody can use.
+const DUE_PART: u64 = 4;
+const FREED_PART: u64 = 2;
+/// Of small stores, so many bytes of pages all the same.
+const FREED_BYTES_MIN: u64 = 8 * 1024 * 1024;
+
+/// After so much that was logged the log has more zeros ahead, and what is due may change.
+const STEP_BYTES: u64 = 256 * 1024;
 
 /// How much is written out at once before a checkpoint, and what takes less than this was on disk already.
 const PACE_BYTES: u64 = 512 * 1024;
 const PACE_MIN: Duration = Duration::from_micros(100);
 
-/// After so much that was written out the disk is asked to keep it, where commits do not ask.
-const FLUSH_BYTES: u64 = 32 * 1024 * 1024;
+/// A checkpoint that is not done when as much again was logged as made it due is late. Each commit then waits this for as much that was logged
+/// since: all wait a little, and nobody for all of it.
+const SLOW_STEP: Duration = Duration::from_millis(5);
+const SLOW_MAX: Duration = Duration::from_millis(20);
 
-/// After so long without a commit there is a checkpoint; and what was logged is on disk, see [`Durability::Kill`].
+/// Where commits do not wait for the log, a sync of it follows the one before after so long.
+const SYNC_PAUSE: Duration = Duration::from_millis(50);
+
+/// After so long without a commit there is a checkpoint.
 const QUIET: Duration = Duration::from_millis(500);
 
 /// How often an idle process looks whether its pin holds up others.
@@ -139,6 +154,8 @@ pub(super) struct Journal {
     is_urgent: AtomicBool,
     /// Since the last checkpoint something was logged; enough for the next one.
     is_logged: AtomicBool,
+    /// The log needs a sync or zeros ahead.
+    is_untidy: AtomicBool,
     /// There is a pin.
     has_joined: AtomicBool,
     is_due: AtomicBool,
@@ -146,6 +163,10 @@ pub(super) struct Journal {
     commits: AtomicU64,
     made: AtomicU64,
     log_bytes: AtomicU64,
+    /// So much in the log makes a checkpoint due.
+    due_bytes: AtomicU64,
+    /// So many bytes of pages freed since the last checkpoint do, too.
+    freed_bytes_max: AtomicU64,
     checkpoint_at: Mutex<Option<Instant>>,
     is_closed: Mutex<bool>,
     changed: Condvar,
@@ -186,22 +207,26 @@ impl Journal {
     pub fn open(directory: &DataDirectory, locks: Arc<Locks>, options: &LmdbOptions) -> io::Result<Self> {
         let dir = directory.path().to_path_buf();
         let disk_bytes = disk_space(&dir).unwrap_or_default().total_bytes;
+        let limit = options.log_bytes.min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN));
         Ok(Self {
             locks,
             slots: Slots::new(&dir),
             data: OpenOptions::new().read(true).write(true).open(directory.data_file())?,
-            limit: options.log_bytes.min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN)),
+            limit,
             dir,
             durability: options.durability,
             turn: Mutex::default(),
             state: Mutex::new(State { log: None, operations: None, checkpoint: Position::new(0, 0), used_bytes: 0 }),
             is_urgent: AtomicBool::new(false),
             is_logged: AtomicBool::new(false),
+            is_untidy: AtomicBool::new(false),
             has_joined: AtomicBool::new(false),
             is_due: AtomicBool::new(false),
             commits: AtomicU64::new(0),
             made: AtomicU64::new(0),
             log_bytes: AtomicU64::new(0),
+            due_bytes: AtomicU64::new(limit / DUE_PART),
+            freed_bytes_max: AtomicU64::new(FREED_BYTES_MIN),
             checkpoint_at: Mutex::default(),
             is_closed: Mutex::default(),
             changed: Condvar::new(),
@@ -256,12 +281,13 @@ impl Journal {
         log.committed(number);
         let log_bytes = log.bytes_since(state.checkpoint);
         self.log_bytes.store(log_bytes, Ordering::Relaxed);
-        let is_due = log_bytes > self.limit / 2 || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
+        let is_due = log_bytes > self.due_bytes() || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
         // Only who sets it wakes the thread.
         let wakes = [
             is_due && !self.is_due.swap(true, Ordering::AcqRel),
             !self.is_logged.swap(true, Ordering::AcqRel),
-            before.0 / AHEAD_STEP_BYTES != log.tail().0 / AHEAD_STEP_BYTES,
+            (self.durability == Durability::Kill || before.0 / STEP_BYTES != log.tail().0 / STEP_BYTES)
+                && !self.is_untidy.swap(true, Ordering::AcqRel),
         ];
         if wakes.contains(&true) {
             self.wake();
@@ -298,32 +324,12 @@ impl Journal {
             return Ok(());
         }
         let is_logged = self.is_logged();
-        let made = self.while_log_is_synced(|| self.checkpoint_in_turn(gate, haste));
+        let made = self.checkpoint_in_turn(gate, haste);
         if made.is_err() && is_logged {
             // It still is, and still has to go to disk.
             self.is_logged.store(true, Ordering::Release);
         }
         made
-    }
-
-    /// What may take long: where commits do not wait for the log, it goes to disk meanwhile as often as ever.
-    fn while_log_is_synced(&self, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-        if self.durability == Durability::Power {
-            return work();
-        }
-        let (end, ended) = mpsc::channel::<()>();
-        std::thread::scope(|scope| {
-            let syncing = std::thread::Builder::new().name("store-log".to_owned()).spawn_scoped(scope, move || {
-                while ended.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
-                    self.sync_log()?;
-                }
-                Ok(())
-            })?;
-            let done = work();
-            drop(end);
-            let synced = syncing.join().unwrap_or_else(|_| Err(io::Error::other("a sync panicked")));
-            done.and_then(|()| Ok(synced?))
-        })
     }
 
     fn checkpoint_in_turn(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
@@ -350,6 +356,8 @@ impl Journal {
             log.set_checkpoint(number);
         }
         self.log_bytes.store(state.log.as_ref().map_or(0, |log| log.bytes_since(state.checkpoint)), Ordering::Relaxed);
+        let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
+        self.freed_bytes_max.store((live_bytes / FREED_PART).max(FREED_BYTES_MIN), Ordering::Relaxed);
         *self.checkpoint_at.lock() = Some(Instant::now());
         self.has_joined.store(true, Ordering::Release);
         self.made.fetch_add(1, Ordering::AcqRel);
@@ -366,6 +374,29 @@ impl Journal {
             Usage::InUse.write(&self.data)?;
         }
         Ok(())
+    }
+
+    /// When the next checkpoint is due, as commits free pages now.
+    pub fn set_due(&self, gate: &Gate<Opened>) {
+        let (freed_bytes, log_bytes) = (gate.enter().freed_bytes(), self.log_bytes());
+        if freed_bytes > 0 && log_bytes >= STEP_BYTES {
+            let due_bytes =
+                u128::from(log_bytes) * u128::from(self.freed_bytes_max.load(Ordering::Relaxed)) / u128::from(freed_bytes);
+            let due_bytes = u64::try_from(due_bytes).unwrap_or(u64::MAX).max(STEP_BYTES).min(self.limit / DUE_PART);
+            self.due_bytes.store(due_bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn due_bytes(&self) -> u64 {
+        self.due_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Waits a moment before a commit, where the checkpoint is late.
+    pub fn slow_down(&self) {
+        let wait = slow_by(self.log_bytes(), self.due_bytes());
+        if wait > PACE_MIN {
+            std::thread::sleep(wait);
+        }
     }
 
     fn write_slot(&self, checkpoint: &Checkpoint) -> Result<(), Failure> {
@@ -434,30 +465,20 @@ impl Journal {
         Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
     }
 
-    /// Writes out the data file, with pauses as long as the writes: the disk is free half of the time, unless the log runs low. What of the
-    /// log is not on disk goes there too, little by little: so no commit ever waits for the disk to take all of it at once.
+    /// Writes out the whole data file little by little, so that no commit waits for the disk to take all of it at once.
     fn write_ahead(&self) -> io::Result<()> {
         let bytes = self.data.metadata().map_or(0, |metadata| metadata.len());
-        let (mut at, mut written_bytes) = (0, 0);
-        while at < bytes && !self.is_urgent.load(Ordering::Acquire) && !*self.is_closed.lock() {
+        let pace = Pace { journal: self, log_bytes: self.log_bytes(), bytes };
+        let mut at = 0;
+        while at < bytes && !pace.is_over() {
             let begun = Instant::now();
             match write_out(&self.data, at, PACE_BYTES) {
                 Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
                 // The system tells it to each descriptor once: the sync would know nothing of it.
                 written => written?,
             }
-            let took = begun.elapsed();
-            if took > PACE_MIN && self.log_bytes() < self.limit * 3 / 4 {
-                std::thread::sleep(took);
-            }
-            written_bytes += if took > PACE_MIN { PACE_BYTES } else { 0 };
-            if written_bytes >= FLUSH_BYTES {
-                written_bytes = 0;
-                if self.durability == Durability::Kill {
-                    self.sync_log()?;
-                }
-            }
             at += PACE_BYTES;
+            pace.pause(at, begun.elapsed());
         }
         Ok(())
     }
@@ -503,11 +524,15 @@ impl Journal {
         ended
     }
 
+    /// Whether a checkpoint is.
+    pub fn is_due(&self) -> bool {
+        self.is_due.load(Ordering::Acquire)
+    }
+
     /// For the thread of checkpoints: waits until there is something to do.
     pub fn wait(&self) -> Wake {
         let mut is_closed = self.is_closed.lock();
-        let is_due = || self.is_due.load(Ordering::Acquire);
-        if !*is_closed && !is_due() {
+        if !*is_closed && !self.is_due() {
             if self.is_logged() {
                 self.changed.wait_for(&mut is_closed, QUIET);
             } else if self.has_joined.load(Ordering::Acquire) {
@@ -518,7 +543,7 @@ impl Journal {
         }
         match *is_closed {
             true => Wake::Closed,
-            false if is_due() => Wake::Due,
+            false if self.is_due() => Wake::Due,
             false => Wake::Tick,
         }
     }
@@ -539,20 +564,32 @@ impl Journal {
         self.commits.load(Ordering::Relaxed)
     }
 
-    fn sync_log(&self) -> io::Result<()> {
-        let files = self.state().log.as_ref().map(Log::files);
-        files.map_or(Ok(()), |files| files.sync())
+    /// For the thread of the log: waits until it has something to do. False when there will be nothing more.
+    pub fn wait_for_log(&self) -> bool {
+        let mut is_closed = self.is_closed.lock();
+        while !*is_closed && !self.is_untidy.load(Ordering::Acquire) {
+            self.changed.wait(&mut is_closed);
+        }
+        if self.durability == Durability::Kill && !*is_closed {
+            // Many commits share a sync.
+            let until = Instant::now() + SYNC_PAUSE;
+            while !*is_closed && !self.changed.wait_until(&mut is_closed, until).timed_out() {}
+        }
+        !*is_closed
     }
 
-    /// Has zeros ahead in the log, and what is logged on disk where commits do not wait for that.
+    /// Has what is logged on disk where commits do not wait for that, and then some more zeros ahead in the log.
     pub fn keep_up(&self) -> io::Result<()> {
+        self.is_untidy.store(false, Ordering::Release);
         let Some((files, offset)) = self.state().log.as_ref().map(|log| (log.files(), log.tail().offset())) else { return Ok(()) };
         if self.durability == Durability::Kill {
             files.sync()?;
         }
         // Twice what was needed so far: a process that writes little has little. A full disk has none, and commits do without.
-        let wanted_bytes = if offset < AHEAD_STEP_BYTES { 0 } else { 2 * offset + LIMIT_BYTES_MIN };
-        while let Ok(true) = files.zero_ahead(wanted_bytes) {}
+        let wanted_bytes = if offset < STEP_BYTES { 0 } else { 2 * offset + LIMIT_BYTES_MIN };
+        if files.zero_ahead(wanted_bytes).unwrap_or(false) {
+            self.is_untidy.store(true, Ordering::Release);
+        }
         Ok(())
     }
 
@@ -582,5 +619,52 @@ impl Journal {
 
     pub fn checkpoint_at(&self) -> Option<Instant> {
         *self.checkpoint_at.lock()
+    }
+}
+
+/// How long a commit waits first.
+fn slow_by(log_bytes: u64, due_bytes: u64) -> Duration {
+    let late_bytes = log_bytes.saturating_sub(2 * due_bytes);
+    let micros = u128::from(late_bytes) * SLOW_STEP.as_micros() / u128::from(due_bytes.max(1));
+    u64::try_from(micros).map_or(SLOW_MAX, Duration::from_micros).min(SLOW_MAX)
+}
+
+/// How fast the data file is written out.
+struct Pace<'j> {
+    journal: &'j Journal,
+    /// What was in the log when it began.
+    log_bytes: u64,
+    /// Of the data file.
+    bytes: u64,
+}
+
+impl Pace<'_> {
+    /// Whether somebody waits for the end.
+    fn is_over(&self) -> bool {
+        self.journal.is_urgent.load(Ordering::Acquire) || *self.journal.is_closed.lock()
+    }
+
+    /// After so many bytes, the last of which took this long: leaves the disk to others as long, unless it would be late. It is to be done
+    /// when as much was logged as makes the next one due.
+    fn pause(&self, done: u64, took: Duration) {
+        let logged_bytes = self.journal.log_bytes().saturating_sub(self.log_bytes);
+        let is_late = u128::from(logged_bytes) * u128::from(self.bytes) > u128::from(done) * u128::from(self.journal.due_bytes());
+        if took > PACE_MIN && !is_late {
+            std::thread::sleep(took);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_checkpoint_slows_commits_by_as_much_as_it_is_late() {
+        const DUE: u64 = 1000;
+        for (log_bytes, micros) in [(0, 0), (1000, 0), (2000, 0), (2200, 1000), (3000, 5000), (6000, 20_000), (u64::MAX, 20_000)] {
+            assert_eq!(slow_by(log_bytes, DUE), Duration::from_micros(micros), "{log_bytes}");
+        }
+        assert_eq!(slow_by(1, 0), SLOW_STEP.min(SLOW_MAX));
     }
 }

@@ -83,6 +83,17 @@ impl Opened {
         !self.pins.lock().is_empty()
     }
 
+    /// The snapshot that is kept longest.
+    pub fn first_pin(&self) -> Option<u64> {
+        self.pins.lock().first().map(|pin| pin.number)
+    }
+
+    /// Bytes of the pages that were freed since the snapshot that is kept longest, and that nobody can use before it ends.
+    pub fn freed_bytes(&self) -> u64 {
+        let freed = |first| self.environment().and_then(Pin::begin)?.freed_since(first);
+        self.first_pin().map_or(0, |first| freed(first).unwrap_or_default() * self.page_bytes())
+    }
+
     /// Keeps the snapshot of the last commit from being overwritten; that commit's number.
     pub fn pin(&self) -> Result<u64, Error> {
         let pin = Pin::begin(self.environment()?)?;

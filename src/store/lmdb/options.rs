@@ -6,7 +6,7 @@ use crate::store::Durability;
 const MAP_BYTES_DEFAULT: usize = 1 << 30;
 
 /// Commits of a second or two between checkpoints.
-const LOG_BYTES_DEFAULT: u64 = 32 * 1024 * 1024;
+const LOG_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
 
 /// How to open a [`LmdbStore`](super::LmdbStore).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct LmdbOptions {
     pub durability: Durability,
     /// Bytes of the first map. It doubles when full.
     pub map_bytes: usize,
-    /// Bytes of a generation of the log, of which there are two; less on a small disk. Half of it makes a checkpoint due.
+    /// Bytes of a generation of the log, of which there are two; less on a small disk. A quarter of it makes a checkpoint due.
     pub log_bytes: u64,
     /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a
     /// scheduler's tick (0.1 ms becomes 4 to 8). Nothing is lost where that is not allowed.

@@ -9,8 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::environment::LmdbEnvironment;
+use super::locks::{Byte, Locks};
 use super::{LmdbOptions, LmdbStore};
 use crate::store::tests::{get, put, submit, write};
+use crate::store::writer::Backend;
 use crate::store::{Durability, Store, StoreError};
 
 fn open(dir: &Path) -> Result<LmdbStore, StoreError> {
@@ -205,4 +208,41 @@ fn what_a_failed_checkpoint_leaves_in_the_log_is_not_forgotten() {
     store.environment.checkpoint_beside();
     assert!(!store.environment.journal().is_logged());
     put(&store, b"a", b"3").expect("a write");
+}
+
+#[test]
+fn pages_that_cannot_be_used_again_make_a_checkpoint_due() {
+    let dir = tempfile::tempdir().expect("a directory");
+    // Without threads: nobody makes the checkpoint.
+    let environment = LmdbEnvironment::open(dir.path(), LmdbOptions::default()).expect("a store");
+    let commits = (0..5000u32).take_while(|n| {
+        environment.transact(&mut |batch| batch.put(&(n % 100).to_be_bytes(), &vec![*n as u8; 1000])).expect("a write");
+        environment.keep_up();
+        !environment.journal().is_due()
+    });
+    assert!(commits.count() < 5000);
+    // A quarter of a generation is 16 MB.
+    let log_bytes = environment.journal().log_bytes();
+    assert!(log_bytes < 4 << 20, "{log_bytes} bytes of log, and {} of data", environment.info().used_bytes);
+}
+
+#[test]
+fn the_log_is_synced_while_a_checkpoint_takes_long() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let relaxed = LmdbOptions { durability: Durability::Kill, ..LmdbOptions::default() };
+    let environment = LmdbEnvironment::open(dir.path(), relaxed).expect("a store");
+    environment.transact(&mut |batch| batch.put(b"a", b"1")).expect("a write");
+    let directory = super::directory::DataDirectory::take(&dir.path().join("other")).expect("a directory");
+    fs::remove_file(directory.path().join("log.lock")).ok();
+    fs::hard_link(dir.path().join("log.lock"), directory.path().join("log.lock")).expect("a link");
+    let other = Locks::open(&directory).expect("locks");
+    let held = other.hold(Byte::Checkpoint).expect("a lock");
+    std::thread::scope(|scope| {
+        let checkpoint = scope.spawn(|| environment.checkpoint_beside());
+        environment.transact(&mut |batch| batch.put(b"b", b"1")).expect("a write");
+        assert!(environment.journal().wait_for_log());
+        environment.keep_up();
+        assert!(!checkpoint.is_finished());
+        drop(held);
+    });
 }

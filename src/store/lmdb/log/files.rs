@@ -96,9 +96,13 @@ impl LogFiles {
     /// # Errors
     /// The disk has no room, or fails.
     pub fn zero_ahead(&self, wanted_bytes: u64) -> io::Result<bool> {
-        for which in 0..2 {
-            if self.files[which].metadata()?.len() < wanted_bytes.min(self.limit) {
-                self.add_zeros(which)?;
+        // First in the file that no commit waits for.
+        let current = which(self.generation.load(Ordering::Acquire));
+        for which in [1 - current, current] {
+            let bytes = self.files[which].metadata()?.len();
+            if bytes < wanted_bytes.min(self.limit) {
+                // A sync for several megabytes, once there are some.
+                (0..=(bytes / ZEROS_BYTES as u64).min(3)).try_for_each(|_| self.add_zeros(which))?;
                 self.files[which].sync_all()?;
                 return Ok(true);
             }
