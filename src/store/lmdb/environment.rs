@@ -306,8 +306,7 @@ impl LmdbEnvironment {
 
     /// Keeps the log in order.
     pub fn keep_up(&self) {
-        let result = self.journal.keep_up().map_err(|error| self.failed(error.into()));
-        self.journal.set_due(&self.gate);
+        let result = self.journal.keep_up(&self.gate).map_err(|error| self.failed(error.into()));
         self.after_thread("the log is not on disk", result);
     }
 
@@ -510,7 +509,7 @@ enum Attempt {
 impl Backend for LmdbEnvironment {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
         self.door.settle(&self.directory)?;
-        self.journal.slow_down();
+        self.journal.pace.slow_down();
         let result = self.transact_trusted(body);
         self.distrust_failed();
         result

@@ -10,10 +10,6 @@
 //! - **The order of a checkpoint:** take the pin, head and log position in one write transaction; sync the data file; write the
 //!   checkpoint; only then let go of the pin before. At any moment one that is whole is on disk, and is protected.
 //!
-//! A checkpoint takes as long as the disk does, and must not be felt. It is made early enough that the log has room for as much again, and
-//! writes as fast as that asks for. When it is late all the same, each commit is slowed a little, before one would have to wait for its end.
-//! Pages that are freed while a pin is held are lost room until it ends, so they make one due as well.
-//!
 //! Locks, in the order in which they are taken: `turn`, the checkpoint byte of other processes, the gate, `state`, LMDB's writer mutex.
 
 use std::fs::{File, OpenOptions};
@@ -34,10 +30,11 @@ use super::locks::{Byte, Locks};
 use super::log::{Log, LogFiles, Operations, Position};
 use super::opened::Opened;
 use super::options::LmdbOptions;
+use super::pace::{Pace, STEP_BYTES};
 use super::pages;
 use super::recovery::become_plain;
 use super::slots::{Checkpoint, Slots};
-use super::system::{disk_space, write_out};
+use super::system::disk_space;
 use super::transaction::transaction_id;
 use super::usage::Usage;
 use crate::store::{Durability, StoreError};
@@ -50,25 +47,6 @@ const DISK_PART: u64 = 32;
 
 /// A data file that grew by so many times a generation makes a checkpoint due: pages freed since the last one cannot be reused.
 const GROWTH: u64 = 2;
-
-/// This part of a generation makes a checkpoint due, or less when commits free more than this part of the pages in use meanwhile: what was
-/// freed since the checkpoint before is room that the data file has, and nobody can use.
-const DUE_PART: u64 = 4;
-const FREED_PART: u64 = 2;
-/// Of small stores, so many bytes of pages all the same.
-const FREED_BYTES_MIN: u64 = 8 * 1024 * 1024;
-
-/// After so much that was logged the log has more zeros ahead, and what is due may change.
-const STEP_BYTES: u64 = 256 * 1024;
-
-/// How much is written out at once before a checkpoint, and what takes less than this was on disk already.
-const PACE_BYTES: u64 = 512 * 1024;
-const PACE_MIN: Duration = Duration::from_micros(100);
-
-/// A checkpoint that is not done when as much again was logged as made it due is late. Each commit then waits this for as much that was logged
-/// since: all wait a little, and nobody for all of it.
-const SLOW_STEP: Duration = Duration::from_millis(5);
-const SLOW_MAX: Duration = Duration::from_millis(20);
 
 /// Where commits do not wait for the log, a sync of it follows the one before after so long.
 const SYNC_PAUSE: Duration = Duration::from_millis(50);
@@ -162,11 +140,7 @@ pub(super) struct Journal {
     /// Commits and checkpoints of this process.
     commits: AtomicU64,
     made: AtomicU64,
-    log_bytes: AtomicU64,
-    /// So much in the log makes a checkpoint due.
-    due_bytes: AtomicU64,
-    /// So many bytes of pages freed since the last checkpoint do, too.
-    freed_bytes_max: AtomicU64,
+    pub pace: Pace,
     checkpoint_at: Mutex<Option<Instant>>,
     is_closed: Mutex<bool>,
     changed: Condvar,
@@ -224,9 +198,7 @@ impl Journal {
             is_due: AtomicBool::new(false),
             commits: AtomicU64::new(0),
             made: AtomicU64::new(0),
-            log_bytes: AtomicU64::new(0),
-            due_bytes: AtomicU64::new(limit / DUE_PART),
-            freed_bytes_max: AtomicU64::new(FREED_BYTES_MIN),
+            pace: Pace::new(limit),
             checkpoint_at: Mutex::default(),
             is_closed: Mutex::default(),
             changed: Condvar::new(),
@@ -280,8 +252,8 @@ impl Journal {
         let before = log.tail();
         log.committed(number);
         let log_bytes = log.bytes_since(state.checkpoint);
-        self.log_bytes.store(log_bytes, Ordering::Relaxed);
-        let is_due = log_bytes > self.due_bytes() || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
+        self.pace.set_log_bytes(log_bytes);
+        let is_due = self.pace.is_due() || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
         // Only who sets it wakes the thread.
         let wakes = [
             is_due && !self.is_due.swap(true, Ordering::AcqRel),
@@ -335,7 +307,7 @@ impl Journal {
     fn checkpoint_in_turn(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
         let _held = self.locks.hold(Byte::Checkpoint)?;
         if haste == Haste::Paced {
-            self.write_ahead()?;
+            self.pace.write_ahead(&self.data, || self.is_urgent.load(Ordering::Acquire) || *self.is_closed.lock())?;
         }
         let mut point = self.point(gate)?;
         let number = point.checkpoint.number;
@@ -355,9 +327,8 @@ impl Journal {
         if let Some(log) = &mut state.log {
             log.set_checkpoint(number);
         }
-        self.log_bytes.store(state.log.as_ref().map_or(0, |log| log.bytes_since(state.checkpoint)), Ordering::Relaxed);
-        let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
-        self.freed_bytes_max.store((live_bytes / FREED_PART).max(FREED_BYTES_MIN), Ordering::Relaxed);
+        self.pace.set_log_bytes(state.log.as_ref().map_or(0, |log| log.bytes_since(state.checkpoint)));
+        self.pace.checkpointed(&opened);
         *self.checkpoint_at.lock() = Some(Instant::now());
         self.has_joined.store(true, Ordering::Release);
         self.made.fetch_add(1, Ordering::AcqRel);
@@ -374,29 +345,6 @@ impl Journal {
             Usage::InUse.write(&self.data)?;
         }
         Ok(())
-    }
-
-    /// When the next checkpoint is due, as commits free pages now.
-    pub fn set_due(&self, gate: &Gate<Opened>) {
-        let (freed_bytes, log_bytes) = (gate.enter().freed_bytes(), self.log_bytes());
-        if freed_bytes > 0 && log_bytes >= STEP_BYTES {
-            let due_bytes =
-                u128::from(log_bytes) * u128::from(self.freed_bytes_max.load(Ordering::Relaxed)) / u128::from(freed_bytes);
-            let due_bytes = u64::try_from(due_bytes).unwrap_or(u64::MAX).max(STEP_BYTES).min(self.limit / DUE_PART);
-            self.due_bytes.store(due_bytes, Ordering::Relaxed);
-        }
-    }
-
-    fn due_bytes(&self) -> u64 {
-        self.due_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Waits a moment before a commit, where the checkpoint is late.
-    pub fn slow_down(&self) {
-        let wait = slow_by(self.log_bytes(), self.due_bytes());
-        if wait > PACE_MIN {
-            std::thread::sleep(wait);
-        }
     }
 
     fn write_slot(&self, checkpoint: &Checkpoint) -> Result<(), Failure> {
@@ -463,24 +411,6 @@ impl Journal {
         let epoch = RandomState::new().hash_one((Instant::now(), next));
         let position = newest.map_or(Position::new(1, 0), |checkpoint| checkpoint.position.next_generation());
         Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
-    }
-
-    /// Writes out the whole data file little by little, so that no commit waits for the disk to take all of it at once.
-    fn write_ahead(&self) -> io::Result<()> {
-        let bytes = self.data.metadata().map_or(0, |metadata| metadata.len());
-        let pace = Pace { journal: self, log_bytes: self.log_bytes(), bytes };
-        let mut at = 0;
-        while at < bytes && !pace.is_over() {
-            let begun = Instant::now();
-            match write_out(&self.data, at, PACE_BYTES) {
-                Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
-                // The system tells it to each descriptor once: the sync would know nothing of it.
-                written => written?,
-            }
-            at += PACE_BYTES;
-            pace.pause(at, begun.elapsed());
-        }
-        Ok(())
     }
 
     /// After a failed write or sync, nobody knows what is on disk of what the page cache has: whoever opens the store next goes back to the
@@ -579,7 +509,8 @@ impl Journal {
     }
 
     /// Has what is logged on disk where commits do not wait for that, and then some more zeros ahead in the log.
-    pub fn keep_up(&self) -> io::Result<()> {
+    pub fn keep_up(&self, gate: &Gate<Opened>) -> io::Result<()> {
+        self.pace.follow(&gate.enter());
         self.is_untidy.store(false, Ordering::Release);
         let Some((files, offset)) = self.state().log.as_ref().map(|log| (log.files(), log.tail().offset())) else { return Ok(()) };
         if self.durability == Durability::Kill {
@@ -614,57 +545,10 @@ impl Journal {
     }
 
     pub fn log_bytes(&self) -> u64 {
-        self.log_bytes.load(Ordering::Relaxed)
+        self.pace.log_bytes()
     }
 
     pub fn checkpoint_at(&self) -> Option<Instant> {
         *self.checkpoint_at.lock()
-    }
-}
-
-/// How long a commit waits first.
-fn slow_by(log_bytes: u64, due_bytes: u64) -> Duration {
-    let late_bytes = log_bytes.saturating_sub(2 * due_bytes);
-    let micros = u128::from(late_bytes) * SLOW_STEP.as_micros() / u128::from(due_bytes.max(1));
-    u64::try_from(micros).map_or(SLOW_MAX, Duration::from_micros).min(SLOW_MAX)
-}
-
-/// How fast the data file is written out.
-struct Pace<'j> {
-    journal: &'j Journal,
-    /// What was in the log when it began.
-    log_bytes: u64,
-    /// Of the data file.
-    bytes: u64,
-}
-
-impl Pace<'_> {
-    /// Whether somebody waits for the end.
-    fn is_over(&self) -> bool {
-        self.journal.is_urgent.load(Ordering::Acquire) || *self.journal.is_closed.lock()
-    }
-
-    /// After so many bytes, the last of which took this long: leaves the disk to others as long, unless it would be late. It is to be done
-    /// when as much was logged as makes the next one due.
-    fn pause(&self, done: u64, took: Duration) {
-        let logged_bytes = self.journal.log_bytes().saturating_sub(self.log_bytes);
-        let is_late = u128::from(logged_bytes) * u128::from(self.bytes) > u128::from(done) * u128::from(self.journal.due_bytes());
-        if took > PACE_MIN && !is_late {
-            std::thread::sleep(took);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_late_checkpoint_slows_commits_by_as_much_as_it_is_late() {
-        const DUE: u64 = 1000;
-        for (log_bytes, micros) in [(0, 0), (1000, 0), (2000, 0), (2200, 1000), (3000, 5000), (6000, 20_000), (u64::MAX, 20_000)] {
-            assert_eq!(slow_by(log_bytes, DUE), Duration::from_micros(micros), "{log_bytes}");
-        }
-        assert_eq!(slow_by(1, 0), SLOW_STEP.min(SLOW_MAX));
     }
 }

@@ -35,6 +35,7 @@ mod log;
 mod log_check;
 mod opened;
 mod options;
+mod pace;
 mod pages;
 mod pin;
 mod recovery;

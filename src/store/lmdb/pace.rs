@@ -1,0 +1,138 @@
+//! When a checkpoint is due, how fast it writes, and how commits are slowed while it is late.
+//!
+//! A checkpoint takes as long as the disk does, and must not be felt. It is made early enough that the log has room for as much again, and
+//! writes as fast as that asks for. When it is late all the same, each commit is slowed a little, before one would have to wait for its end.
+//! Pages that are freed while a pin is held are lost room until it ends, so they make one due as well.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::opened::Opened;
+use super::system::write_out;
+
+/// This part of a generation of the log makes a checkpoint due, or less when commits free more than this part of the pages in use meanwhile.
+const DUE_PART: u64 = 4;
+const FREED_PART: u64 = 2;
+/// Of small stores, so many bytes of pages all the same.
+const FREED_BYTES_MIN: u64 = 8 * 1024 * 1024;
+
+/// After so much that was logged what is due may change.
+pub(super) const STEP_BYTES: u64 = 256 * 1024;
+
+/// How much is written out at once before a checkpoint, and what takes less than this was on disk already.
+const PACE_BYTES: u64 = 512 * 1024;
+const PACE_MIN: Duration = Duration::from_micros(100);
+
+/// A checkpoint that is not done when as much again was logged as made it due is late. Each commit then waits this for as much that was logged
+/// since: all wait a little, and nobody for all of it.
+const SLOW_STEP: Duration = Duration::from_millis(5);
+const SLOW_MAX: Duration = Duration::from_millis(20);
+
+/// What is logged, and how much of it makes a checkpoint due.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// Since the last checkpoint.
+    log_bytes: AtomicU64,
+    due_bytes: AtomicU64,
+    due_bytes_max: u64,
+    /// So many bytes of pages freed since the last checkpoint make one due, too.
+    freed_bytes_max: AtomicU64,
+}
+
+impl Pace {
+    /// For a log whose generations have `limit` bytes.
+    pub fn new(limit: u64) -> Self {
+        let due_bytes_max = limit / DUE_PART;
+        let [due_bytes, freed_bytes_max] = [due_bytes_max, FREED_BYTES_MIN].map(AtomicU64::new);
+        Self { log_bytes: AtomicU64::new(0), due_bytes, due_bytes_max, freed_bytes_max }
+    }
+
+    pub fn log_bytes(&self) -> u64 {
+        self.log_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn set_log_bytes(&self, bytes: u64) {
+        self.log_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn due_bytes(&self) -> u64 {
+        self.due_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether enough was logged for a checkpoint.
+    pub fn is_due(&self) -> bool {
+        self.log_bytes() > self.due_bytes()
+    }
+
+    /// A checkpoint was made: as many pages are in use.
+    pub fn checkpointed(&self, opened: &Opened) {
+        let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
+        self.freed_bytes_max.store((live_bytes / FREED_PART).max(FREED_BYTES_MIN), Ordering::Relaxed);
+    }
+
+    /// Sets when the next checkpoint is due, as commits free pages now.
+    pub fn follow(&self, opened: &Opened) {
+        let (freed_bytes, log_bytes) = (opened.freed_bytes(), self.log_bytes());
+        if freed_bytes > 0 && log_bytes >= STEP_BYTES {
+            let due_bytes =
+                u128::from(log_bytes) * u128::from(self.freed_bytes_max.load(Ordering::Relaxed)) / u128::from(freed_bytes);
+            let due_bytes = u64::try_from(due_bytes).unwrap_or(u64::MAX).max(STEP_BYTES).min(self.due_bytes_max);
+            self.due_bytes.store(due_bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits a moment before a commit, where the checkpoint is late.
+    pub fn slow_down(&self) {
+        let wait = slow_by(self.log_bytes(), self.due_bytes());
+        if wait > PACE_MIN {
+            std::thread::sleep(wait);
+        }
+    }
+
+    /// Writes out a whole file little by little, so that no commit waits for the disk to take all of it at once; until `is_over`. Leaves the
+    /// disk to others half of the time, unless it would be late: it is to be done when as much was logged as makes the next one due.
+    ///
+    /// # Errors
+    /// The disk fails. The system tells it to each descriptor once: a sync would know nothing of it.
+    pub fn write_ahead(&self, file: &File, is_over: impl Fn() -> bool) -> io::Result<()> {
+        let (bytes, logged_before) = (file.metadata().map_or(0, |metadata| metadata.len()), self.log_bytes());
+        let mut at = 0;
+        while at < bytes && !is_over() {
+            let begun = Instant::now();
+            match write_out(file, at, PACE_BYTES) {
+                Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
+                written => written?,
+            }
+            at += PACE_BYTES;
+            let (took, logged_bytes) = (begun.elapsed(), self.log_bytes().saturating_sub(logged_before));
+            let is_late = u128::from(logged_bytes) * u128::from(bytes) > u128::from(at) * u128::from(self.due_bytes());
+            if took > PACE_MIN && !is_late {
+                std::thread::sleep(took);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long a commit waits first.
+fn slow_by(log_bytes: u64, due_bytes: u64) -> Duration {
+    let late_bytes = log_bytes.saturating_sub(due_bytes.saturating_mul(2));
+    let micros = u128::from(late_bytes) * SLOW_STEP.as_micros() / u128::from(due_bytes.max(1));
+    u64::try_from(micros).map_or(SLOW_MAX, Duration::from_micros).min(SLOW_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_checkpoint_slows_commits_by_as_much_as_it_is_late() {
+        const DUE: u64 = 1000;
+        for (log_bytes, micros) in [(0, 0), (1000, 0), (2000, 0), (2200, 1000), (3000, 5000), (6000, 20_000), (u64::MAX, 20_000)] {
+            assert_eq!(slow_by(log_bytes, DUE), Duration::from_micros(micros), "{log_bytes}");
+        }
+        assert_eq!(slow_by(1, 0), SLOW_STEP.min(SLOW_MAX));
+    }
+}
