@@ -17,6 +17,8 @@ use ddbfs::store::{Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DAMAGE_MATRIX";
 const NAMES: [&str; 6] = ["data.mdb", "checkpoint", "log.0", "log.1", "lock.mdb", "log.lock"];
+/// A page each, so that a recovery needs more of them than are free.
+const VALUE_BYTES: usize = 3_000;
 /// Keys that are there at the first checkpoint, at the last one, at the end, and in the closed store.
 const FIRST: u64 = 20;
 const SECOND: u64 = 60;
@@ -34,7 +36,7 @@ fn options() -> LmdbOptions {
 
 fn put_up_to(store: &LmdbStore, keys: std::ops::RangeInclusive<u64>) {
     for n in keys {
-        put(store, &n.to_be_bytes(), vec![n.to_le_bytes()[0]; 300]).unwrap();
+        put(store, &n.to_be_bytes(), vec![n.to_le_bytes()[0]; VALUE_BYTES]).unwrap();
     }
 }
 
@@ -299,7 +301,7 @@ fn rows() -> Vec<Row> {
 /// Everything up to a key is there, and nothing else.
 pub fn content(store: &dyn Store) -> u64 {
     let has = |n: u64| get(store, &n.to_be_bytes());
-    let last = (1..).take_while(|n| has(*n) == Some(vec![n.to_le_bytes()[0]; 300])).last().unwrap_or(0);
+    let last = (1..).take_while(|n| has(*n) == Some(vec![n.to_le_bytes()[0]; VALUE_BYTES])).last().unwrap_or(0);
     assert!((last + 1..=CLOSED).all(|n| has(n).is_none()), "a hole behind {last}");
     last
 }
