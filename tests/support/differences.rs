@@ -21,6 +21,7 @@ const DIFFERENCES: &[Difference] = &[
     ("mount::editors::what_a_process_writes_by_any_route_it_has_read", DYNALITE, "no map or list is equal to itself in a condition of dynalite"),
     ("mount::editors::what_a_process_writes_by_statements_it_has_read", ALL,
         "after a statement the mount does not know the item's version; dynalite has no PartiQL, moto's ends at values in the text"),
+    ("mount::editors::a_created_file_is_one_change_and_an_exclusive_one_two", DYNALITE, "dynalite has no streams"),
     ("mount::editors::each_save_is_one_change_and_no_removal", DYNALITE, "dynalite has no streams"),
     ("mount::indexes::", DYNALITE, "dynalite adds no index to a table that is on demand: it wants units"),
     ("mount::indexes::an_index_is_a_directory_that_is_made_and_removed", NOT_DYNALITE, "no service tells how far an index is"),
