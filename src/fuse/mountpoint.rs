@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsString};
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,8 @@ pub struct Connection {
     device: String,
     /// Of the mount.
     id: String,
+    /// Where its end is asked for. Open from the beginning: the number of a connection that is over may be another mount's by then, and this is not.
+    ending: Option<File>,
 }
 
 /// Another mount of the same filesystem: at a second place, or in another mount namespace.
@@ -102,7 +105,9 @@ pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
     let line = topmost(&std::fs::read(MOUNTINFO)?, &path);
     Ok(line.filter(|line| is_ours(&line.kind, &line.source)).map(|line| {
         let data = line.source.split_once('#').map(|(_, data)| PathBuf::from(data));
-        Connection { path, data, device: line.device, id: line.id }
+        let mut connection = Connection { path, data, device: line.device, id: line.id, ending: None };
+        connection.ending = connection.file().and_then(|file| OpenOptions::new().write(true).open(file).ok());
+        connection
     }))
 }
 
@@ -139,8 +144,8 @@ impl Connection {
     /// # Errors
     /// The kernel refuses.
     pub fn abort(&self) -> io::Result<()> {
-        if let Some(file) = self.file()
-            && std::fs::write(file, "1").is_ok()
+        if let Some(mut file) = self.ending.as_ref()
+            && file.write_all(b"1").is_ok()
         {
             return Ok(());
         }
@@ -149,7 +154,7 @@ impl Connection {
             return Ok(());
         }
         // Held, so that the mount itself stays; this asks nothing of it.
-        let held = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(&self.path)?;
+        let held = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(&self.path)?;
         let forced = umount2(&self.path, libc::MNT_FORCE);
         drop(held);
         match forced {
