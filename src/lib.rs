@@ -11,7 +11,7 @@
 //! fs/       the filesystem view: path -> Node -> bytes, bytes -> request; fs::error makes an error an errno. Knows no fuser
 //! inspect/  what can be told of a table through the operations alone: violations, advice, sharded keys
 //! protocol/ an operation's name and JSON body -> a call on Database -> a JSON body; protocol::error_body makes an error one
-//! database/ trait Database, the operations; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both;
+//! database/ trait Database, which starts any operation; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both;
 //!           remote/, another service as both: the wire the other way, over any transport
 //! engine/   operations (ops/, one file each) on a catalog, item writes, indexes, streams, time to live, backups
 //! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests
@@ -70,10 +70,9 @@
 //!
 //! # Where new things go
 //!
-//! An operation: its types in `model/api/`, its shape, reader and writer in `codec/wire/`, what it does in `engine/ops/`; a method of its family's
-//! trait in `database/`, handed on by `database/local/` and, through the caches or past them, by `database/cached/`; a line in its family's table in
-//! `protocol/`, and for other services `write_request` and `read_response` in its `codec/wire/` and a method in `database/remote/`. HTTP and the
-//! mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
+//! An operation: its types in `model/api/` and its row in `model/api/operation.rs`, its shape, reader and writer in `codec/wire/`, what it does in
+//! `engine/ops/` under the row's name; a line in `protocol/`, and for other services `write_request` and `read_response` in its `codec/wire/` and
+//! an arm in `database/remote/client.rs`. HTTP and the mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
 //! `fs/special/`; a directory beside the data: a variant of `fs::node::special::Feature` and its room in `fs/special/`; a directory of data:
 //! `fs/source/`, and its names in `fs/tree/`. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is

@@ -26,7 +26,7 @@ use crate::codec::calendar;
 use crate::database::{Browse, Entries, EntryKey, Position, Source, TextForm};
 use crate::engine::clock::{Clock, SystemClock};
 use crate::inspect::violations::table::value;
-use crate::model::api::{DeleteItemRequest, Precondition, Version};
+use crate::model::api::{Call, DeleteItemRequest, Precondition, Version};
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
 
 /// Deletes on their way at once.
@@ -211,7 +211,7 @@ fn delete(
         request.precondition = Some(Precondition::Version(version));
         in_flight.enter(bytes);
         let (in_flight, deleted, left, failed) = (in_flight.clone(), deleted.clone(), left.clone(), failed.clone());
-        database.delete_item_then(
+        database.start(Call::DeleteItem(
             request,
             Box::new(move |outcome| {
                 match outcome {
@@ -223,7 +223,7 @@ fn delete(
                 }
                 in_flight.leave(bytes);
             }),
-        );
+        ));
     }
     in_flight.wait_for_all();
     let failed = failed.lock().take();

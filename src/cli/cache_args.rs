@@ -7,8 +7,11 @@ use clap::Args;
 use crate::database::cached::{CACHE_BYTES_DEFAULT, CacheOptions, CachedDatabase, TTL_MS_DEFAULT};
 use crate::database::{Browse, Database};
 use crate::engine::clock::SystemClock;
+use crate::store::memory_limit::memory_limit;
 
 const MIB: usize = 1024 * 1024;
+/// What is counted elsewhere leaves a quarter of the memory: both caches together have a fourth of that.
+const MEMORY_PARTS: u64 = 32;
 
 #[derive(Debug, Clone, Args)]
 pub struct CacheArgs {
@@ -22,7 +25,7 @@ pub struct CacheArgs {
     /// How long a cached Query or Scan is good; 0: they are not cached
     #[arg(long, value_name = "MS", default_value_t = TTL_MS_DEFAULT, requires = "cache")]
     cache_query_ttl: u64,
-    /// What each of the two caches may hold
+    /// What each of the two caches may hold; at most a 32nd of the memory of the process
     #[arg(long, value_name = "MIB", default_value_t = CACHE_BYTES_DEFAULT / MIB, requires = "cache")]
     cache_size: usize,
 }
@@ -36,7 +39,7 @@ impl CacheArgs {
         let options = CacheOptions {
             item_ttl_ms: self.cache_item_ttl,
             query_ttl_ms: self.cache_query_ttl,
-            bytes: self.cache_size.saturating_mul(MIB),
+            bytes: self.cache_size.saturating_mul(MIB).min(usize::try_from(memory_limit() / MEMORY_PARTS).unwrap_or(usize::MAX)),
         };
         Arc::new(CachedDatabase::new(database, options, Arc::new(SystemClock)))
     }

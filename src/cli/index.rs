@@ -129,16 +129,12 @@ fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliE
     }
 }
 
-fn control(database: &dyn Browse) -> Result<&dyn crate::database::admin::Administration, CliError> {
-    database.administration().ok_or_else(|| CliError::Message("this database has no control plane".to_owned()))
-}
-
 fn update(database: &dyn Browse, request: UpdateTableRequest) -> Result<(), CliError> {
-    Ok(control(database)?.update_table(request).map(drop)?)
+    Ok(database.update_table(request).map(drop)?)
 }
 
 fn pause(database: &dyn Browse, table: &TableName, is_paused: bool) -> Result<Outcome, CliError> {
-    control(database)?.pause_index_propagation(table, is_paused)?;
+    database.pause_index_propagation(table, is_paused)?;
     let change = if is_paused { "stopped; ddbfs index resume lets it go on" } else { "goes on" };
     say!("{table}: the propagation of writes to the global indexes {change}")?;
     Ok(Outcome::Done)

@@ -17,7 +17,7 @@ use super::progress::Progress;
 use crate::codec::item_line;
 use crate::database::Browse;
 use crate::engine::EngineOptions;
-use crate::model::api::PutItemRequest;
+use crate::model::api::{Call, PutItemRequest};
 use crate::model::{Item, TableName};
 
 /// Puts on their way at once: enough to fill the next group commit while one is under way.
@@ -159,7 +159,7 @@ impl Loader {
         let (tally, in_flight, progress) = (Arc::clone(&self.tally), Arc::clone(&self.in_flight), Arc::clone(&self.progress));
         // How far the file was read for this put: the bar shows what is stored, not what is queued.
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
-        self.database.put_item_then(
+        self.database.start(Call::PutItem(
             PutItemRequest::new(self.table.clone(), item),
             Box::new(move |outcome| {
                 match outcome {
@@ -172,7 +172,7 @@ impl Loader {
                 // Last: `finish` reads the tally when nothing is in flight.
                 in_flight.leave(bytes);
             }),
-        );
+        ));
     }
 
     fn bad(&self, source: &str, number: u64, text: &str) {

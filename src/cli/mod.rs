@@ -47,6 +47,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use self::outcome::{CliError, Outcome, warn};
+use crate::codec::shown;
 use crate::store::heap;
 
 /// Mount a DynamoDB-compatible database and work with it as files.
@@ -119,7 +120,7 @@ enum Command {
     Watchdog(watchdog::WatchdogArgs),
     /// Reads files of a mount that may never answer; started by `top` and others.
     #[command(name = reader::COMMAND, hide = true)]
-    Reader,
+    Reader { reader: u32, shell: u32 },
 }
 
 /// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
@@ -129,9 +130,21 @@ pub fn main() -> ExitCode {
     heap::tune();
     let args: Vec<OsString> = std::env::args_os().collect();
     match helper::arguments(&args) {
-        Ok(by_mount) => run(Cli::parse_from(by_mount.unwrap_or(args))),
+        Ok(by_mount) => match Cli::try_parse_from(by_mount.unwrap_or(args)) {
+            Ok(cli) => run(cli),
+            Err(error) => misused(&error),
+        },
         Err(error) => failed(&error),
     }
+}
+
+/// Says what is wrong with the arguments, of which a terminal obeys nothing: scripts take them from others. Help is on standard output.
+fn misused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    warn(format_args!("{}", shown::lines(error.to_string().trim_end(), usize::MAX)));
+    ExitCode::from(2)
 }
 
 fn failed(error: &CliError) -> ExitCode {
@@ -165,7 +178,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Shards(args) => shards::run(args),
         Command::Violations(args) => violations::run(args),
         Command::Watchdog(args) => watchdog::run(&args),
-        Command::Reader => reader::run(),
+        Command::Reader { reader, shell } => reader::run([reader, shell]),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::io::{self, BufRead as _, ErrorKind, Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -43,7 +43,14 @@ impl Reader {
     pub fn start() -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         // Not in the mount, which it would hold when it is left; nor in the group that a terminal's signals end.
-        command.arg(COMMAND).current_dir("/").process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .arg(COMMAND)
+            .args([std::process::id().to_string(), parent_id().to_string()])
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.spawn()?;
         let (Some(to), Some(mut from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a process without pipes"));
@@ -149,8 +156,24 @@ pub fn is_dead(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotConnected || error.raw_os_error() == Some(libc::ECONNABORTED)
 }
 
-/// The process: answers until nobody asks.
-pub fn run() -> Result<Outcome, CliError> {
+/// How often a process that was left looks whether its shell is still there.
+const SHELL_LOOK: Duration = Duration::from_secs(1);
+
+/// Ends this process when neither the process that began it nor the shell that began that is there any more. Both are told by number: one
+/// that is gone already has left its children to another process.
+fn end_with(began: [u32; 2]) {
+    let is_there = |id: u32| Path::new("/proc").join(id.to_string()).exists();
+    std::thread::spawn(move || {
+        while began.into_iter().any(is_there) {
+            std::thread::sleep(SHELL_LOOK);
+        }
+        std::process::exit(0);
+    });
+}
+
+/// The process: answers until nobody asks, or the processes that began it are gone.
+pub fn run(began: [u32; 2]) -> Result<Outcome, CliError> {
+    end_with(began);
     // It may outlive who began it, and then is not to hold what that had open: a pipe whose reader waits for its end.
     // SAFETY: nothing was opened here yet.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };

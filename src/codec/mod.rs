@@ -1,10 +1,9 @@
-//! Bytes and texts of the domain: ordered keys, item records, DynamoDB JSON, plain JSON, Ion, filesystem names, wire shapes.
+//! Bytes and texts of the domain: ordered keys, item records, DynamoDB JSON, plain JSON, filesystem names, wire shapes.
 
 pub mod calendar;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;
-pub mod ion;
 pub mod item_line;
 pub mod json;
 pub mod key;

@@ -1,11 +1,8 @@
 //! The local engine as a `Database` and `Browse`.
 
-mod admin;
 mod browse;
 mod layout;
 mod operations;
-mod statements;
-mod streams;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 //! [`Database`] is any DynamoDB-compatible service. [`Browse`] is what a filesystem asks of one: stat, text, listings;
 //! the local engine answers it from record headers, without decoding items.
 
-pub mod admin;
 pub mod cached;
 pub mod caller;
 pub mod copies;
@@ -13,8 +12,6 @@ pub mod local;
 #[cfg(feature = "remote")]
 pub mod remote;
 pub mod samples;
-pub mod statements;
-pub mod streams;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -24,16 +21,16 @@ use crate::codec::record::Record;
 use crate::engine::observer::Observer;
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::absence::Absence;
+use crate::model::api::backup::*;
+use crate::model::api::insights::*;
+use crate::model::api::never_used::*;
+use crate::model::api::operation::operations;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::api::resource::*;
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
-    CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
-    ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
-    ScanResponse, Select, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest,
-    TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
-};
+use crate::model::api::transfer::*;
+use crate::model::api::update_table::IndexForecast;
+use crate::model::api::*;
 use crate::model::error::StoreError;
 use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
@@ -42,8 +39,6 @@ use crate::store::lead;
 pub use crate::codec::row::{BatchRows, Rows};
 pub use crate::model::api::Done;
 pub use entries::{CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
-pub use statements::Statements;
-pub use streams::Streams;
 
 /// Is given the entries of a listing, each with the bytes of its [`Position`]; `Break` ends it.
 pub type VisitEntry<'v> = dyn FnMut(&EntryKey, EntryStat, &[u8]) -> ControlFlow<()> + 'v;
@@ -82,44 +77,29 @@ pub trait Verbatim {
     fn pass(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error>;
 }
 
+/// A method for each operation of the table, which waits for its outcome.
+macro_rules! methods {
+    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
+        $(#[doc = concat!(stringify!($name), ", waited for.")]
+        fn $method(&self, request: $request) -> Result<$response, Error> {
+            wait(|done| self.start(Call::$name(request, done)))
+        })*
+    };
+}
+
 /// The DynamoDB operations.
-pub trait Database: Streams + Statements {
-    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error>;
-    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error>;
-    fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error>;
-    fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error>;
+pub trait Database: Send + Sync {
+    /// Starts an operation, which tells its outcome once.
+    fn start(&self, call: Call);
 
-    fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error>;
-    fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error>;
-
-    fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error>;
-    /// Starts the put; `done` hears of it after the commit.
-    fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>);
-    /// Starts the delete; `done` hears of it after the commit.
-    fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>);
-
-    /// Starts the update; `done` hears of it after the commit.
-    fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>);
     /// Reads items of several tables; each one found is given to `rows`.
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error>;
-    /// Starts the writes; `done` hears of them after the commit.
-    fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>);
-
-    fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error>;
-    /// Starts the transaction; `done` hears of it after the commit.
-    fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>);
 
     /// One page, its rows given to `rows` as they are found.
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
 
-    fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
-        wait(|done| self.put_item_then(request, done))
-    }
-
-    fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
-        wait(|done| self.delete_item_then(request, done))
-    }
+    operations!(methods);
 
     /// Items of several tables.
     fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
@@ -133,23 +113,6 @@ pub trait Database: Streams + Statements {
             true
         })?;
         failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| Err(error.into()))
-    }
-
-    fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
-        wait(|done| self.batch_write_item_then(request, done))
-    }
-
-    fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
-        wait(|done| self.transact_write_items_then(request, done))
-    }
-
-    fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
-        wait(|done| self.update_item_then(request, done))
-    }
-
-    /// The control plane beside tables, where there is one.
-    fn administration(&self) -> Option<&dyn admin::Administration> {
-        None
     }
 
     /// Where requests go as they are; `None`: this database is the service.
@@ -299,6 +262,25 @@ pub trait Browse: Database {
 
     /// Checks an item as PutItem would (values, size, keys, index keys), without writing: the answer a write would get.
     fn check_put(&self, request: &PutItemRequest) -> Result<(), Error>;
+
+    /// Would these requests of one table succeed now, one after the other? Nothing is changed. The place of the first that would not,
+    /// and why. Where that cannot be told beforehand, the answer is yes.
+    fn check_update_table(&self, _requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
+        Ok(())
+    }
+
+    /// Would this request succeed now? The same for CreateTable.
+    fn check_create_table(&self, _request: CreateTableRequest) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// What making this index of the request would come to, told from the items; `None` where that cannot be told. It consumes nothing.
+    fn forecast_index(&self, _request: &UpdateTableRequest, _index: &IndexDefinition) -> Result<Option<IndexForecast>, Error> {
+        Ok(None)
+    }
+
+    /// Stops the propagation of writes to a table's global indexes, or lets it go on. No operation of the service.
+    fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
 
     /// The saved queries of a table; none when there is no table.
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;

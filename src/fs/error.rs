@@ -347,7 +347,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
         Error::Update(UpdateError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound) => Errno::NotFound,
-        Error::Query(QueryError::Backfilling(_)) | Error::Throttled(_) => Errno::Busy,
+        Error::Query(QueryError::Backfilling(_)) | Error::Throttled(_) | Error::TooManyValues => Errno::Busy,
         Error::Stream(StreamError::Trimmed | StreamError::ExpiredIterator) => Errno::Stale,
         Error::Statement(StatementError::Duplicate) => Errno::Exists,
         Error::Value(_)

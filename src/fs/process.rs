@@ -45,7 +45,8 @@ pub struct Process {
 }
 
 impl Process {
-    fn of_thread(thread: u32) -> Option<Self> {
+    /// The process of a thread; `None` when that is gone, or in another pid namespace.
+    pub fn of_thread(thread: u32) -> Option<Self> {
         if !*IS_PROC_OURS {
             return Some(Self { id: thread, started: 0 });
         }

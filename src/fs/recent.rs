@@ -7,11 +7,10 @@
 //! | the same | the session of a process | `/proc` again | 1 s | 256 |
 //! | `mount::journal::Journal` | a session's last failure, and the last name that it missed | `.ddb/errors/last` | none | 1,000 each |
 //! | `mount::reports::Reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |
-//! | `mount::dropped_names::DroppedNames` | names restored in the place of derived files | `-o restore` | none | 65,536 |
+//! | `mount::in_progress::DroppedNames` | names restored in the place of derived files | `-o restore` | none | 65,536 |
 //! | `view::vetoes` | who tried to unlink a `schema.json` | its further deletes fail | 5 s | 1,000 |
 //! | the same | saved queries that a process removed | put back when it meets a veto | 5 s | 1,000 |
-//! | `view::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
-//! | the same | who makes a table as a copy | it makes what is there by itself | 60 s | 1,000 |
+//! | `mount::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
 //! | `view::lookers` | threads that read names only | they are told no attributes | 60 s | 1,000 |
 //! | `view::keeping` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
 //! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |

@@ -3,6 +3,10 @@
 //! A notification about a name waits until every call in its directory is answered, however many there are; so each has a thread, and a slow
 //! directory holds up no other. That ends by itself, as no call waits for a notification (`fs::view::ending`). If the process is killed
 //! while one waits, the calls that it waits for are never answered: `cli::watchdog` ends that.
+//!
+//! A notification about attributes waits for nobody, and is all that an item needs that was written: of an inode that it knows the kernel takes
+//! no answer about attributes that it asked for before (`attr_version` in Linux). If it does not know the inode, an answer that is on its
+//! way may bring it, and what was true before: then the name is dropped too, which is after that answer.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,8 +19,10 @@ use crate::engine::observer::{Patience, Then};
 use crate::fs::view::{Kernel, Name, Notice, Pool};
 use crate::store::KEEP;
 
-/// Notifications that wait at a time; more wait in line.
-const THREADS_MAX: usize = 64;
+/// Notifications about attributes at a time: they wait for nothing, but for an inode that the kernel is just dropping.
+const ATTRIBUTES_MAX: usize = 8;
+/// Notifications about names that wait at a time; more wait in line.
+const NAMES_MAX: usize = 64;
 /// How long a call waits that may hold the lock of a file. What it waits for may wait for that lock, which is rare: it takes who removes
 /// `X.patch` while it is written. Much longer than a busy machine needs, as afterwards the call is answered though the kernel is not told.
 const SHORT: Duration = Duration::from_secs(1);
@@ -31,13 +37,16 @@ const INVAL_ENTRY: i32 = 3;
 /// `FUSE_EXPIRE_ONLY`: the name is looked up again, and is not dropped. Older kernels drop it.
 const EXPIRE_ONLY: u32 = 1;
 
+/// Tells the kernel: a code and what follows the head. Does it know what it is told of?
+type Tell = dyn Fn(i32, &[u8]) -> bool + Send + Sync;
 /// Who waits; nobody when it was called.
 type Waiting = Arc<Mutex<Option<Then>>>;
 
 /// See the module.
 pub struct Notifier {
-    device: Arc<File>,
-    pool: Pool,
+    tell: Arc<Tell>,
+    attributes: Pool,
+    names: Arc<Pool>,
     patience: Arc<Deadlines>,
 }
 
@@ -47,10 +56,16 @@ impl Notifier {
     /// # Errors
     /// There can be no thread.
     pub fn new(device: File) -> io::Result<Self> {
+        Self::telling(Arc::new(move |code, body: &[u8]| send_message(&device, code, body)))
+    }
+
+    fn telling(tell: Arc<Tell>) -> io::Result<Self> {
         let patience = Arc::<Deadlines>::default();
         let of_thread = Arc::clone(&patience);
         std::thread::Builder::new().name("ddbfs-patience".to_owned()).spawn(move || of_thread.watch())?;
-        Ok(Self { device: Arc::new(device), pool: Pool::elsewhere("ddbfs-notify", THREADS_MAX), patience })
+        let (attributes, names) =
+            (Pool::elsewhere("ddbfs-notify", ATTRIBUTES_MAX), Arc::new(Pool::elsewhere("ddbfs-names", NAMES_MAX)));
+        Ok(Self { tell, attributes, names, patience })
     }
 }
 
@@ -124,47 +139,111 @@ impl Kernel for Notifier {
             Some(until) => self.patience.add(Instant::now() + until, &waiting),
             None => call(&waiting),
         }
-        let device = Arc::clone(&self.device);
-        self.pool.run(Box::new(move || {
-            for notice in &notices {
-                if let Err(error) = send(&device, notice) {
-                    log::debug!("the kernel was not told of {notice:?}: {error}");
-                }
+        self.tell_all(notices, ended, waiting);
+    }
+}
+
+impl Notifier {
+    fn tell_all(&self, notices: Vec<Notice>, ended: Then, waiting: Waiting) {
+        let (tell, names) = (Arc::clone(&self.tell), Arc::clone(&self.names));
+        self.attributes.run(Box::new(move || {
+            let is_left = |notice: &Notice| !matches!(notice, Notice::Written(_, ino) if send_inode(&*tell, *ino));
+            let left: Vec<_> = notices.into_iter().filter(is_left).collect();
+            if left.is_empty() {
+                ended();
+                return call(&waiting);
             }
-            ended();
-            call(&waiting);
+            names.run(Box::new(move || {
+                left.iter().for_each(|notice| send(&*tell, notice));
+                ended();
+                call(&waiting);
+            }));
         }));
     }
 }
 
-fn send(device: &File, notice: &Notice) -> io::Result<()> {
-    match notice {
-        Notice::Attributes(ino) => send_inode(device, *ino),
-        Notice::Changed(name, ino) => send_entry(device, name, EXPIRE_ONLY).and_then(|()| send_inode(device, *ino)),
-        Notice::Gone(name, ino) => send_entry(device, name, 0).and_then(|()| send_inode(device, *ino)),
-        Notice::Dropped(name) => send_entry(device, name, 0),
+fn send(tell: &Tell, notice: &Notice) {
+    let (name, flags, ino) = match notice {
+        Notice::Written(name, ino) | Notice::Gone(name, ino) => (name, 0, Some(*ino)),
+        Notice::Changed(name, ino) => (name, EXPIRE_ONLY, Some(*ino)),
+        Notice::Dropped(name) => (name, 0, None),
+    };
+    send_entry(tell, name, flags);
+    if let Some(ino) = ino {
+        send_inode(tell, ino);
     }
 }
 
-/// The attributes, not the data: a negative offset (`fuse_reverse_inval_inode` in Linux). Waits for nothing.
-fn send_inode(device: &File, ino: u64) -> io::Result<()> {
+/// The attributes, not the data: a negative offset (`fuse_reverse_inval_inode` in Linux). Waits for nothing. Does the kernel know the inode?
+fn send_inode(tell: &Tell, ino: u64) -> bool {
     let body = [&ino.to_ne_bytes()[..], &(-1_i64).to_ne_bytes(), &0_i64.to_ne_bytes()].concat();
-    send_message(device, INVAL_INODE, &body)
+    tell(INVAL_INODE, &body)
 }
 
 /// Waits for the lock of the directory.
-fn send_entry(device: &File, Name { parent, name }: &Name, flags: u32) -> io::Result<()> {
-    let bytes = u32::try_from(name.len()).map_err(io::Error::other)?;
+fn send_entry(tell: &Tell, Name { parent, name }: &Name, flags: u32) -> bool {
+    let Ok(bytes) = u32::try_from(name.len()) else { return false };
     let head = [&parent.to_ne_bytes()[..], &bytes.to_ne_bytes(), &flags.to_ne_bytes()].concat();
-    send_message(device, INVAL_ENTRY, &[&head, name.as_bytes(), &[0]].concat())
+    tell(INVAL_ENTRY, &[&head, name.as_bytes(), &[0]].concat())
 }
 
-/// `struct fuse_out_header` and what follows. It is no fault that the kernel does not know what it is told to forget.
-fn send_message(mut device: &File, code: i32, body: &[u8]) -> io::Result<()> {
-    let bytes = u32::try_from(body.len() + 16).map_err(io::Error::other)?;
+/// `struct fuse_out_header` and what follows. It is no fault that the kernel does not know what it is told of.
+fn send_message(mut device: &File, code: i32, body: &[u8]) -> bool {
+    let Ok(bytes) = u32::try_from(body.len() + 16) else { return false };
     let head = [&bytes.to_ne_bytes()[..], &code.to_ne_bytes(), &0_u64.to_ne_bytes()].concat();
-    match device.write(&[&head, body].concat()) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+    let message = [&head, body].concat();
+    match device.write(&message) {
+        Ok(written) => written == message.len(),
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                log::debug!("the kernel was not told of {body:?}: {error}");
+            }
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// Generous: it ends only what hangs.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A kernel whose directory is held. Does who wrote wait for that? What is told in all when it is not held any more?
+    fn check(knows: bool, notice: Notice, waits: bool, told: &[i32]) {
+        let (directory, codes) = (Arc::new(Mutex::new(())), Arc::<Mutex<Vec<i32>>>::default());
+        let (held, of_kernel, of_codes) = (directory.lock(), Arc::clone(&directory), Arc::clone(&codes));
+        let (arrives, arrived) = channel();
+        let notifier = Notifier::telling(Arc::new(move |code, _: &[u8]| {
+            if code == INVAL_ENTRY {
+                arrives.send(()).unwrap();
+                drop(of_kernel.lock());
+            }
+            of_codes.lock().push(code);
+            knows
+        }));
+        let (then, gone) = channel();
+        let waiting: Waiting = Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
+        notifier.unwrap().tell_all(vec![notice.clone()], Box::new(|| {}), waiting);
+        if waits {
+            arrived.recv_timeout(PATIENCE).unwrap();
+            assert!(gone.try_recv().is_err(), "{notice:?}");
+            drop(held);
+        }
+        gone.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(*codes.lock(), told, "{notice:?}");
+    }
+
+    #[test]
+    fn who_writes_an_item_that_the_kernel_knows_does_not_wait_for_its_directory() {
+        let name = || Name { parent: 1, name: "i.json".to_owned() };
+        check(true, Notice::Written(name(), 7), false, &[INVAL_INODE]);
+        check(true, Notice::Dropped(name()), true, &[INVAL_ENTRY]);
+        check(true, Notice::Gone(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
+        check(true, Notice::Changed(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
+        check(false, Notice::Written(name(), 7), true, &[INVAL_INODE, INVAL_ENTRY, INVAL_INODE]);
     }
 }

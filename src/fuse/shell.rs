@@ -439,7 +439,7 @@ impl Filesystem for Shell {
             return reply.error(Errno::ENOSYS);
         }
         let call = self.begin(request, "setxattr", ino, None);
-        reply_empty(reply, call.end(self.view.setxattr(caller(request), ino.0, name.as_bytes())));
+        reply_empty(reply, call.end(Err(self.view.setxattr(name.as_bytes()))));
     }
 
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {

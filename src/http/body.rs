@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use crate::store::budget::{Budget, Permit};
+use crate::store::budget::{Budget, PATIENCE, Permit};
 
 /// Largest body (docs/dynamodb.md 1.1).
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -14,8 +14,6 @@ pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A body up to this length is within what a connection reads ahead.
 const SMALL_BODY_BYTES: usize = 32 * 1024;
-/// How long a request waits for memory.
-pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes that a second of a body's time must bring, after the first [`BODY_IDLE_TIMEOUT`]: who sends a byte now and then
 /// would hold a connection for ever.
 pub const RATE_MIN: u32 = 16 * 1024;

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::block_in_place;
 
 use crate::codec::json::document::Document;
 use crate::database::Database;
+use crate::model::api::operation::Way;
 use crate::protocol::operation::{Finish, closed};
-use crate::protocol::{Answered, Context, Failure, Handler, Operation, elsewhere};
+use crate::protocol::{Answered, Context, Failure, Operation, elsewhere};
 use crate::store::{lead, lead_around};
 
 /// A request that was run: its answer's body, or whom to wait for.
@@ -40,18 +41,21 @@ pub fn begin(
         }
     }
     let context = Context { operation: operation.name, database: database.as_ref(), host };
-    match operation.handler {
-        Handler::Read(run) => run(json.root(), &context).map(Begun::Done),
-        Handler::Blocking(run) if may_wait => run(json, &context).map(Begun::Done),
+    let (sender, mut receiver) = oneshot::channel();
+    // The receiver is gone when the client is: nobody to tell.
+    let start = || (operation.handler)(json, &context, Answered::new(move |finish| drop(sender.send(finish))));
+    match operation.way {
+        Way::Reads => start(),
+        Way::Controls if may_wait => start(),
         // The runtime moves the other connections away from this thread.
-        Handler::Blocking(run) => block_in_place(|| run(json, &context)).map(Begun::Done),
-        Handler::Started(start) => {
-            let (sender, receiver) = oneshot::channel();
-            // The receiver is gone when the client is: nobody to tell.
-            let start = || start(json, &context, Answered::new(move |finish| drop(sender.send(finish))));
-            if may_wait { lead(start) } else { lead_around(|wait| block_in_place(wait), start) }?;
-            Ok(Begun::Waits(receiver))
-        }
+        Way::Controls => block_in_place(start),
+        Way::Writes if may_wait => lead(start),
+        Way::Writes => lead_around(|wait| block_in_place(wait), start),
+    }?;
+    match receiver.try_recv() {
+        Ok(finish) => finish().map(Begun::Done),
+        Err(TryRecvError::Empty) => Ok(Begun::Waits(receiver)),
+        Err(TryRecvError::Closed) => Err(closed()),
     }
 }
 

@@ -57,8 +57,10 @@ impl Reply {
     ///
     /// # Errors
     /// There is no room for it.
-    pub fn reserve(&self, permit: &mut Permit, answers: &Budget) -> Result<(), Full> {
-        let bytes = self.body.capacity();
+    pub fn reserve(&mut self, permit: &mut Permit, answers: &Budget) -> Result<(), Full> {
+        // What it grew beyond its text is given back, and so not counted.
+        self.body.shrink_to_fit();
+        let bytes = self.body.len();
         if bytes <= SMALL_ANSWER_BYTES {
             *permit = Permit::default();
         } else if permit.bytes() >= bytes {

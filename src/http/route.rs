@@ -17,12 +17,12 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::auth::{self, AuthError, Signature};
-use super::body::{self, BodyError, PATIENCE};
+use super::body::{self, BodyError};
 use super::compression::{self, Coding, ContentEncoding, InflateError};
 use super::connections::Connections;
 use super::dispatch::{self, Begun};
 use super::error::{self, Failure};
-use super::long_requests::{self, LongRequests};
+use super::long_requests::LongRequests;
 use super::origin::{Gate, Named};
 use super::peer::Stranger;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
@@ -33,17 +33,16 @@ use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
 use crate::database::Database;
+use crate::model::api::operation::Way;
 use crate::model::arn::REGION;
-use crate::protocol::{self, Handler, Operation};
-use crate::store::budget::{Memory, Permit};
+use crate::protocol::{self, Operation, memory};
+use crate::store::budget::{Memory, PATIENCE, Permit};
 
 /// Where Prometheus looks unless told otherwise.
 pub const METRICS_PATH: &str = "/metrics";
 /// Request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// What an item's values take, in lengths of its text as an answer.
-const READ_FACTOR: usize = 4;
 const EXPOSED_HEADERS: HeaderValue =
     HeaderValue::from_static("x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,x-amz-id-2,x-amzn-ErrorMessage,x-amz-crc32,Date");
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
@@ -218,16 +217,16 @@ impl Service {
     ) -> Result<Vec<u8>, Failure> {
         let is_coded = body.coding.is_some();
         let is_short = LongRequests::is_short(operation, &body.sent, is_coded);
-        let is_read = operation.is_some_and(|operation| matches!(operation.handler, Handler::Read(_)));
+        let is_read = operation.is_some_and(|operation| operation.way == Way::Reads);
         let of = if is_short && is_read { &self.memory.short_reads } else { &self.memory.requests };
-        let needed = match long_requests::bytes_needed(operation, &body.sent, is_coded) {
+        let needed = match memory::bytes_needed(operation, &body.sent, is_coded) {
             // Counted with the connection.
-            needed if is_short && needed < long_requests::ITEM_BYTES => 0,
-            needed if is_short => needed.min(long_requests::ITEM_BYTES),
+            needed if is_short && needed < memory::ITEM_BYTES => 0,
+            needed if is_short => needed.min(memory::ITEM_BYTES),
             needed => needed,
         };
-        let mut memory = of.wait(needed, PATIENCE).await.map_err(|_| Failure::Body(BodyError::Busy))?;
-        let of_body = long_requests::bytes_of(body.sent.len(), is_coded);
+        let mut reserved = of.wait(needed, PATIENCE).await.map_err(|_| Failure::Body(BodyError::Busy))?;
+        let of_body = memory::bytes_of(body.sent.len(), is_coded);
         let begun = if is_short {
             self.begin(head, body, operation, self.connections.is_one())
         } else {
@@ -240,10 +239,10 @@ impl Service {
             Err(failure) => Err(failure),
         };
         // What was read was about as much as is answered: what it took is given back at once where that is little.
-        memory.shrink(of_body + answer.as_ref().map_or(0, |answer| READ_FACTOR * answer.capacity()));
+        reserved.shrink(of_body + answer.as_ref().map_or(0, |answer| memory::READ_FACTOR * answer.capacity()));
         // The short reads' is for nothing else: an answer of theirs that waits to be taken is counted among the answers.
         if !(is_short && is_read) {
-            *permit = memory;
+            *permit = reserved;
         }
         answer
     }

@@ -12,22 +12,10 @@ use crate::model::{Error, Item};
 /// Parts of the hash range that a sample takes as many items of.
 const SAMPLE_SEGMENTS: u32 = 64;
 
-/// Called with each item or entry, as it is stored.
-pub type Visit<'a> = dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, StoreError> + 'a;
-
-/// All items or entries in hash order, until `visit` breaks. Each page of 1 MB is its own snapshot, so that a long look holds no old
-/// data in the store.
-///
-/// # Errors
-/// As of [`Browse::look`]; those of `visit`.
-pub fn walk(database: &dyn Browse, source: &Source, visit: &mut Visit<'_>) -> Result<(), Error> {
-    pages(database, ReadRequest::scan(source.table.clone(), source.index.clone()), visit)
-}
-
 /// At most `count` items or entries: all, when there are no more, else of all parts of the hash range, of each the first ones.
 ///
 /// # Errors
-/// As of [`walk`].
+/// As of [`Browse::look`].
 pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<Item>, Error> {
     let has_more = database.stats(source)?.entries > u64::from(count);
     let segments = if has_more { SAMPLE_SEGMENTS } else { 1 };
@@ -51,7 +39,13 @@ pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<
     Ok(items)
 }
 
-fn pages(database: &dyn Browse, mut request: ReadRequest, visit: &mut Visit<'_>) -> Result<(), Error> {
+/// Calls `visit` with each item or entry, as it is stored, until it breaks. Each page of 1 MB is its own snapshot, so that a long look
+/// holds no old data in the store.
+fn pages(
+    database: &dyn Browse,
+    mut request: ReadRequest,
+    visit: &mut dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+) -> Result<(), Error> {
     loop {
         let mut going = Ok(ControlFlow::Continue(()));
         let page = database.look(&request, &mut |row| {

@@ -112,7 +112,6 @@ impl Failure {
         let layer = operation.map_or(Layer::Older, |operation| operation.layer);
         match self {
             Self::UnknownOperation | Self::Wire(WireError::NotAnObject) => None,
-            Self::NotServed(name) => Some(format!("{name} is not served by this version of ddbfs")),
             Self::Wire(error) => Some(error.text(layer)),
             Self::Operation(error) => Some(error.text(layer)),
         }

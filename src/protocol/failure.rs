@@ -8,8 +8,6 @@ use crate::model::Error;
 pub enum Failure {
     /// The name is no operation's.
     UnknownOperation,
-    /// An operation of the API that this version or this database does not serve.
-    NotServed(&'static str),
     Wire(WireError),
     Operation(Error),
 }
@@ -31,7 +29,7 @@ impl Failure {
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {
-            Self::UnknownOperation | Self::NotServed(_) => "UnknownOperationException",
+            Self::UnknownOperation => "UnknownOperationException",
             Self::Wire(error) => error.exception(),
             Self::Operation(error) => error.exception(),
         }

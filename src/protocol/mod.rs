@@ -3,51 +3,28 @@
 //!
 //! ```text
 //! operation   what an operation is: name, service, handler; how one is run     failure   why it failed
-//! error_body  errors to __type, status and body
-//! insights items tables batches transactions statements streams time_to_live recovery transfer resources never_used
-//!             the operations of a family, one line each in its table
+//! error_body  errors to __type, status and body                             memory    what one may need, before it is begun
+//! data control  the operations, a line each
 //! ```
 //!
-//! HTTP and the files of the mount that take a request are its callers. A new operation is a line in the table of its family.
+//! HTTP and the files of the mount that take a request are its callers. A new operation is a line in one of the two.
 
-pub mod batches;
+pub mod control;
+pub mod data;
 pub mod error_body;
 pub mod failure;
-pub mod insights;
-pub mod items;
-pub mod never_used;
+pub mod memory;
 pub mod operation;
-pub mod recovery;
-pub mod resources;
-pub mod statements;
-pub mod streams;
-pub mod tables;
-pub mod time_to_live;
-pub mod transactions;
-pub mod transfer;
 
 use crate::codec::json::document::Document;
 use crate::codec::wire::WireError;
 use crate::database::Database;
 
 pub use failure::Failure;
-pub use operation::{Answered, Context, Handler, Length, Operation, Service};
+pub use operation::{Answered, Context, Length, Operation, Service};
 
-/// The families; those that are asked for most come first.
-const FAMILIES: &[&[Operation]] = &[
-    items::OPERATIONS,
-    batches::OPERATIONS,
-    transactions::OPERATIONS,
-    statements::OPERATIONS,
-    streams::OPERATIONS,
-    tables::OPERATIONS,
-    time_to_live::OPERATIONS,
-    resources::OPERATIONS,
-    insights::OPERATIONS,
-    recovery::OPERATIONS,
-    transfer::OPERATIONS,
-    never_used::OPERATIONS,
-];
+/// Those that are asked for most come first.
+const FAMILIES: &[&[Operation]] = &[data::OPERATIONS, control::OPERATIONS, control::NEVER_USED];
 
 /// All operations of the API, by family.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {

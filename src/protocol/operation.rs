@@ -1,8 +1,7 @@
 //! What an operation is, and how one is run.
 //!
-//! A handler translates, calls, writes. There are three kinds, so that a front end which must not hold a thread can wait for a
-//! commit without one: [`Handler`] says what each may do. A body's tree, many times the size of its text, does not live as long as a
-//! commit takes: those that wait own it and drop it first.
+//! A handler translates, starts the call, and has the answer written. A body's tree, many times the size of its text, does not live as
+//! long as a commit takes.
 
 use std::sync::mpsc::sync_channel;
 
@@ -10,9 +9,11 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use crate::codec::json::document::{Document, Json};
-use crate::database::admin::Administration;
+use crate::codec::wire::WireError;
 use crate::database::{Database, Done};
 use crate::model::Error;
+use crate::model::api::Call;
+use crate::model::api::operation::Way;
 use crate::model::error::{Layer, StoreError};
 
 /// Which of the two services of the API an operation belongs to.
@@ -49,16 +50,6 @@ impl std::fmt::Debug for Context<'_> {
     }
 }
 
-impl<'a> Context<'a> {
-    /// The control plane beside tables.
-    ///
-    /// # Errors
-    /// [`Failure::NotServed`] where there is none.
-    pub fn administration(&self) -> Result<&'a dyn Administration, Failure> {
-        self.database.administration().ok_or(Failure::NotServed(self.operation))
-    }
-}
-
 /// Makes the answer's body of an outcome. Not run by the writer, which has better things to do, but by whoever waits for it.
 pub type Finish = Box<dyn FnOnce() -> Result<Vec<u8>, Failure> + Send>;
 
@@ -88,18 +79,56 @@ impl Answered {
         };
         Box::new(move |outcome| (self.0)(Box::new(move || body(outcome))))
     }
+
+    /// Tells of an answer that is there.
+    pub fn body(self, body: Vec<u8>) {
+        (self.0)(Box::new(move || Ok(body)));
+    }
 }
 
-/// From a body's tree to the answer's body.
-#[derive(Debug, Clone, Copy)]
-pub enum Handler {
-    /// Short, and never waits for a writer.
-    Read(fn(Json<'_>, &Context<'_>) -> Result<Vec<u8>, Failure>),
-    /// Waits for commits or files, holding its thread.
-    Blocking(fn(Document, &Context<'_>) -> Result<Vec<u8>, Failure>),
-    /// Starts a write. Where it fails itself, nothing was started and nobody is told.
-    Started(fn(Document, &Context<'_>, Answered) -> Result<(), Failure>),
+/// Starts an operation with a body's tree. Where it fails itself, nothing was started and nobody is told.
+pub type Handler = fn(Document, &Context<'_>, Answered) -> Result<(), Failure>;
+
+/// Starts the call of the request that `read` makes of a body, and writes its answer as `read` says.
+pub(super) fn begin<Q, R: Send + 'static, W: FnOnce(&R, &mut Vec<u8>) + Send + 'static>(
+    json: Document,
+    context: &Context<'_>,
+    answered: Answered,
+    call: fn(Q, Done<R>) -> Call,
+    read: impl FnOnce(Json<'_>) -> Result<(Q, W), WireError>,
+) -> Result<(), Failure> {
+    let (request, write) = read(json.root())?;
+    drop(json);
+    context.database.start(call(request, answered.with(write)));
+    Ok(())
 }
+
+/// The same; `write` makes a tree of the answer.
+pub(super) fn begin_tree<Q, R: Send + 'static>(
+    json: Document,
+    context: &Context<'_>,
+    answered: Answered,
+    call: fn(Q, Done<R>) -> Call,
+    read: impl FnOnce(Json<'_>) -> Result<Q, WireError>,
+    write: fn(&R) -> Value,
+) -> Result<(), Failure> {
+    begin(json, context, answered, call, |json| {
+        Ok((read(json)?, move |answer: &R, out: &mut Vec<u8>| out.extend(body(&write(answer)))))
+    })
+}
+
+/// An operation of the table, with what reads its request and writes its answer.
+macro_rules! serve {
+    ($name:ident, $read:expr => $write:expr) => {
+        Operation::new(stringify!($name), Way::$name, |json, context, answered| {
+            begin_tree(json, context, answered, Call::$name, $read, $write)
+        })
+    };
+    ($name:ident, $read:expr) => {
+        Operation::new(stringify!($name), Way::$name, |json, context, answered| begin(json, context, answered, Call::$name, $read))
+    };
+}
+pub(super) use serve;
 
 /// How long an operation may take on its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +148,7 @@ pub struct Operation {
     /// The API's name.
     pub name: &'static str,
     pub service: Service,
+    pub way: Way,
     pub handler: Handler,
     /// How much it may read on a thread that others wait for.
     pub length: Length,
@@ -127,26 +157,9 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// One that reads.
     #[must_use]
-    pub const fn read(name: &'static str, run: fn(Json<'_>, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
-        Self::new(name, Handler::Read(run))
-    }
-
-    /// One that holds its thread until it is done.
-    #[must_use]
-    pub const fn blocking(name: &'static str, run: fn(Document, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
-        Self::new(name, Handler::Blocking(run))
-    }
-
-    /// A write that is waited for without a thread.
-    #[must_use]
-    pub const fn started(name: &'static str, start: fn(Document, &Context<'_>, Answered) -> Result<(), Failure>) -> Self {
-        Self::new(name, Handler::Started(start))
-    }
-
-    const fn new(name: &'static str, handler: Handler) -> Self {
-        Self { name, service: Service::DynamoDb, handler, length: Length::Short, layer: Layer::Older }
+    pub const fn new(name: &'static str, way: Way, handler: Handler) -> Self {
+        Self { name, way, service: Service::DynamoDb, handler, length: Length::Short, layer: Layer::Older }
     }
 
     /// The same as one that reads many items.
@@ -184,17 +197,11 @@ impl Operation {
     /// # Errors
     /// What the request or the operation failed with.
     pub fn run(&self, json: Document, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
-        match self.handler {
-            Handler::Read(run) => run(json.root(), context),
-            Handler::Blocking(run) => run(json, context),
-            Handler::Started(start) => {
-                // Room for the one message: who sends it may be the writer, which must not wait.
-                let (sender, receiver) = sync_channel(1);
-                // The receiver waits below; it cannot be gone.
-                start(json, context, Answered::new(move |finish: Finish| drop(sender.send(finish))))?;
-                receiver.recv().map_or_else(|_| Err(closed()), |finish| finish())
-            }
-        }
+        // Room for the one message: who sends it may be the writer, which must not wait.
+        let (sender, receiver) = sync_channel(1);
+        // The receiver waits below; it cannot be gone.
+        (self.handler)(json, context, Answered::new(move |finish: Finish| drop(sender.send(finish))))?;
+        receiver.recv().map_or_else(|_| Err(closed()), |finish| finish())
     }
 }
 

@@ -22,6 +22,8 @@ const MIB: u64 = 1024 * 1024;
 const SIXTEENTHS: u64 = 16;
 /// How long a budget is wanted after somebody found no room in it.
 const WANTED: Duration = Duration::from_secs(10);
+/// How long a request waits for memory.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Who waits looks again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -162,7 +164,11 @@ impl Budget {
             return Ok(());
         };
         // What was freed of late may only have to be given back.
-        if !(self.take(more) || heap::give_back() && self.take(more)) {
+        let is_taken = self.take(more) || {
+            heap::give_back();
+            self.take(more)
+        };
+        if !is_taken {
             let until = now_ms() + u64::try_from(WANTED.as_millis()).unwrap_or(u64::MAX);
             self.whole().wanted_until.store(until, Ordering::Relaxed);
             return Err(Full);
@@ -195,6 +201,16 @@ impl Budget {
             // Late or not, it is looked again.
             let _ = timeout(LOOK_AGAIN, freed).await;
         }
+    }
+
+    /// As [`Budget::wait`], on a thread that may block.
+    ///
+    /// # Errors
+    /// [`Full`] after that time, also where the system has no descriptor to wait with.
+    pub fn wait_blocking(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
+        let waiting = self.wait(bytes, patience);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.map_err(|_| Full)?.block_on(waiting)
     }
 
     /// A permit is for what is held by now, be it too much: the next one who asks hears of it.

@@ -126,6 +126,14 @@ fn usage_is_2_and_failures_are_1_with_a_sentence() {
         let (code, out, _) = ddbfs(dir.path(), &args, "");
         assert!(code == 0 && out.contains("Usage: ddbfs"), "{command}: {out}");
     }
+    // Words of others may be in the arguments of a script.
+    for word in ["\u{1b}]0;title\u{7}", "--\u{9b}2J", "\u{202e}txt"] {
+        for args in [&[word][..], &["dump", "--none", word], &["serve", "--http", word], &["mount", word, word, word]] {
+            let (code, _, err) = ddbfs(Path::new("/nowhere"), args, "");
+            assert!(code == 2 || code == 1, "{args:?}: {code}");
+            assert!(err.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{args:?}: {err:?}");
+        }
+    }
 }
 
 #[test]

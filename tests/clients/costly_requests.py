@@ -280,6 +280,32 @@ def nulls(server):
     assert len(again["Responses"][name]) == len(left) and not again["UnprocessedKeys"], again["UnprocessedKeys"]
 
 
+def many_values(server):
+    """Several items of 390,000 empty texts each: as many as fit are answered or changed, the others are too much at once."""
+    asked = keys_of(server, "empty", {"L": [{"S": ""}] * 390_000}, 12)
+    (name, keys), = ((name, table["Keys"]) for name, table in asked["RequestItems"].items())
+    too_many = "too many values to be in memory together"
+
+    def by_statement(text):
+        statements = [{"Statement": text.format(name, f"pk='empty{number}'")} for number in range(12)]
+        answered = server.ok("BatchExecuteStatement", {"Statements": statements})["Responses"]
+        errors = [one["Error"]["Code"] for one in answered if "Error" in one]
+        assert 1 < len(errors) < 12 and set(errors) == {"RequestLimitExceeded"}, errors
+
+    by_statement('SELECT * FROM "{}" WHERE {}')
+    by_statement('UPDATE "{}" SET n=1 WHERE {} RETURNING ALL NEW *')
+    statements = [{"Statement": f"SELECT * FROM \"{name}\" WHERE pk='empty{number}'"} for number in range(10)]
+    expect(server.send("ExecuteTransaction", {"TransactStatements": statements}), 400, too_many)
+    expect(server.send("TransactGetItems", {"TransactItems": [{"Get": {"TableName": name, "Key": key}} for key in keys[:10]]}), 400, too_many)
+    update = {"TableName": name, "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": {":n": {"N": "2"}}}
+    updates = [{"Update": {**update, "Key": key}} for key in keys[:9]]
+    expect(server.send("TransactWriteItems", {"TransactItems": updates}), 400, too_many)
+    server.ok("UpdateItem", {**update, "Key": keys[0], "ReturnValues": "ALL_NEW"})
+    refused = {"ConditionExpression": "attribute_not_exists(pk)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    deletes = [{"Delete": {"TableName": name, "Key": key, **refused}} for key in keys]
+    expect(server.send("TransactWriteItems", {"TransactItems": deletes}), 400, too_many)
+
+
 def sent(server, operation, body, length=None):
     """A connection on which that was sent, of a body of that length, and no answer read."""
     connection = socket.create_connection(server.addr.split(":"))
@@ -334,7 +360,7 @@ def bodies(server):
 
 
 CASES = [tree, deep, deepest, repeated, members, unsigned, bomb, many, values, names, real, clones, statement, literals, contains, legacy,
-         names_to_get, wide, parameters, nulls, unread, unread_items, bodies]
+         names_to_get, wide, parameters, nulls, many_values, unread, unread_items, bodies]
 # What they take together with a limit of 256 MiB.
 TOGETHER = {"unread": 200, "unread_items": 200, "bodies": 80, "many": ALL_MIB}
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
+mod burst;
 mod http_costs;
 mod mount_memory;
 #[path = "../support/mod.rs"]

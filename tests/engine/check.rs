@@ -234,7 +234,7 @@ fn encoded_by_pk(item: &Item) -> Vec<u8> {
 /// A table with the items `a`, which has an entry in an index that UpdateTable made, and `bad`, which a value keeps out of it; paused,
 /// with one pending write that changes the key of `a`'s entry.
 fn with_online_index() -> (Arc<MemoryStore>, LocalDatabase) {
-    use ddbfs::database::admin::Administration;
+    use ddbfs::database::Browse;
     let store = Arc::new(MemoryStore::new().unwrap());
     let database = LocalDatabase::open(store.clone(), options()).unwrap();
     database.create_table(definition("Online", "pk:S", &[])).unwrap();

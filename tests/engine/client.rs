@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::support::engine::*;
 use crate::support::through::{InProcess, client};
+use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{Client, Service};
-use ddbfs::database::{Database, Statements, Streams};
 use ddbfs::model::api::legacy::{ComparisonOperator, LegacyCondition};
 use ddbfs::model::api::update_table::StreamSpecification;
 use ddbfs::model::api::*;
@@ -134,7 +134,7 @@ fn streams_are_those_of_the_service() {
         ..UpdateTableRequest::new(name.clone())
     };
     let name = table("Pets");
-    client.administration().unwrap().update_table(enable(&name)).unwrap();
+    client.update_table(enable(&name)).unwrap();
     let stream = client.list_streams(ListStreamsRequest { table_name: Some(name.clone()), ..Default::default() }).unwrap();
     assert_eq!(stream, database.list_streams(ListStreamsRequest { table_name: Some(name.clone()), ..Default::default() }).unwrap());
     let stream = stream.streams[0].clone();
@@ -245,7 +245,7 @@ fn what_the_api_has_not_is_refused() {
     let item = || json(r#""pk":"a","sk":1"#);
     let put = PutItemRequest { precondition: Some(Precondition::Absent), ..PutItemRequest::new(table("Tab"), item()) };
     assert!(matches!(client.put_item(put), Err(Error::Unavailable(_))));
-    let tags = client.administration().unwrap().describe_limits();
+    let tags = client.describe_limits(());
     assert!(matches!(tags, Err(Error::Unavailable(_))), "{tags:?}");
     assert_eq!(get(&database, "Tab", item()), None);
 }
@@ -280,19 +280,19 @@ fn started_requests_hold_nobody() {
     for number in 0..100 {
         let (one, other) = (sender.clone(), sender.clone());
         let item = Item::from([("pk", s("a")), ("sk", n(&number.to_string()))]);
-        client.put_item_then(
+        client.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), item),
             Box::new(move |outcome| {
                 one.send(outcome.map(|response| response.consumed_capacity.table)).unwrap();
             }),
-        );
+        ));
         let statement = ExecuteStatementRequest::new("x");
-        client.execute_statement_then(
+        client.start(Call::ExecuteStatement(
             statement,
             Box::new(move |outcome| {
                 other.send(outcome.map(|response| response.consumed_capacity.table)).unwrap();
             }),
-        );
+        ));
     }
     // Those that are on their way finish for who let go of the client.
     drop(client);
@@ -319,7 +319,7 @@ fn a_request_that_is_lost_is_told() {
     for _ in 0..40 {
         let sender = sender.clone();
         let held = Held(sender);
-        client.put_item_then(PutItemRequest::new(table("Tab"), Item::default()), Box::new(move |_| drop(held)));
+        client.start(Call::PutItem(PutItemRequest::new(table("Tab"), Item::default()), Box::new(move |_| drop(held))));
     }
     for _ in 0..40 {
         receiver.recv_timeout(PATIENCE).unwrap();

@@ -120,7 +120,7 @@ fn a_copy_has_items_that_an_index_keeps_out() {
     request.attribute_definitions = Some(planned.attribute_definitions);
     let create = planned.global_indexes.unwrap().pop().map(Box::new);
     request.index_updates = Some(vec![update_table::IndexUpdate { create, ..Default::default() }]);
-    one.administration().unwrap().update_table(request).unwrap();
+    one.update_table(request).unwrap();
     while one.describe(&table("Tab")).unwrap().unwrap().indexes[0].status != TableStatus::Active {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

@@ -8,7 +8,6 @@ use crate::support::engine::*;
 use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire::update_table;
 use ddbfs::database::Database;
-use ddbfs::database::admin::Administration;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;

@@ -272,7 +272,7 @@ fn p_11_more_throughput_makes_more_partitions_and_less_takes_none_away() {
     for (write, expected) in [(3_000, 4), (1_000, 4), (500, 4)] {
         let mut request = UpdateTableRequest::new(table("Tab"));
         request.throughput = Some(ProvisionedThroughput { read_capacity_units: 100, write_capacity_units: write });
-        bed.database.administration().unwrap().update_table(request).unwrap();
+        bed.database.update_table(request).unwrap();
         bed.background();
         assert_eq!(bed.partitions("").len(), expected, "{write}");
     }

@@ -10,7 +10,7 @@ use crate::support::through::client;
 use crate::{browse, model};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
-use ddbfs::database::{Browse, Database, Entries, EntryKey, Position, Source, Statements, TextForm};
+use ddbfs::database::{Browse, Database, Entries, EntryKey, Position, Source, TextForm};
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
 use ddbfs::model::layout::PlaceRange;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::support::engine::{NOW_MS, database, database_with, get, n, options, put, s, table, text};
+use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Database, Streams};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;

@@ -393,7 +393,7 @@ fn removal_of_a_large_table_ends_after_a_restart() {
         let item = Item::from([("pk", s(&(i % 7).to_string())), ("sk", s(&i.to_string())), ("a", s("x"))]);
         let sender = sender.clone();
         let done = Box::new(move |outcome: Result<PutItemResponse, Error>| sender.send(outcome.is_ok()).unwrap());
-        database.put_item_then(PutItemRequest::new(table("Tab"), item), done);
+        database.start(Call::PutItem(PutItemRequest::new(table("Tab"), item), done));
     }
     assert!((0..6_000).all(|_| receiver.recv().unwrap()));
     database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::support::engine::bed::*;
 use crate::support::engine::*;
-use ddbfs::database::{Database, Statements};
+use ddbfs::database::Database;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::api::*;

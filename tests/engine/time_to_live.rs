@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::engine::{NOW_MS, database, database_with, get, n, options, put, query_request, s, table};
+use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Database, Streams};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;

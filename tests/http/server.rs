@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use crate::support::http::{SIGNATURE, api, call, engine, exchange, ok, options, raw, read_answer, start};
-use ddbfs::database::{BatchRows, Database, Done, Rows, Statements, Streams};
+use ddbfs::database::{BatchRows, Database, Rows};
 use ddbfs::http::{HttpOptions, Server};
 use ddbfs::model::api::*;
 use ddbfs::model::error::StreamError;
@@ -350,76 +350,26 @@ fn some_operations_prefix_some_texts() {
 /// A database that fails in the ways that a sound one does not.
 struct Faulty;
 
-impl Streams for Faulty {
-    fn list_streams(&self, _: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-        Err(StreamError::Trimmed.into())
-    }
-    fn describe_stream(&self, _: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        panic!("describe")
-    }
-    fn get_shard_iterator(&self, _: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        panic!("iterator")
-    }
-    fn get_records(&self, _: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        Err(StreamError::ExpiredIterator.into())
-    }
-}
-
-impl Statements for Faulty {
-    fn execute_statement_then(&self, _: ExecuteStatementRequest, _: Done<ExecuteStatementResponse>) {
-        panic!("statement")
-    }
-    fn batch_execute_statement_then(&self, _: BatchExecuteStatementRequest, _: Done<BatchExecuteStatementResponse>) {
-        panic!("batch of statements")
-    }
-    fn execute_transaction_then(&self, _: ExecuteTransactionRequest, _: Done<ExecuteTransactionResponse>) {
-        panic!("transaction of statements")
-    }
-}
-
 impl Database for Faulty {
-    fn create_table(&self, _: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        panic!("create")
-    }
-    fn describe_table(&self, _: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        Err(Error::DeletionProtected)
-    }
-    fn list_tables(&self, _: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        Ok(ListTablesResponse { table_names: vec![], last_evaluated_table_name: Some("abc".to_owned()) })
-    }
-    fn delete_table(&self, _: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
-        Err(Error::Store(ddbfs::store::StoreError::NoSpace))
-    }
-    fn update_time_to_live(&self, _: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
-        panic!("time to live")
-    }
-    fn describe_time_to_live(&self, _: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
-        panic!("time to live")
-    }
-    fn get_item(&self, _: GetItemRequest) -> Result<GetItemResponse, Error> {
-        panic!("get")
-    }
-    fn put_item_then(&self, _: PutItemRequest, done: Done<PutItemResponse>) {
-        let item = Box::new(Item::from([("pk", AttributeValue::S("a".to_owned()))]));
-        done(Err(Error::ConditionalCheckFailed { item: Some(item) }));
-    }
-    fn delete_item_then(&self, _: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        drop(done);
+    fn start(&self, call: Call) {
+        match call {
+            Call::ListStreams(_, done) => done(Err(StreamError::Trimmed.into())),
+            Call::GetRecords(_, done) => done(Err(StreamError::ExpiredIterator.into())),
+            Call::DescribeTable(_, done) => done(Err(Error::DeletionProtected)),
+            Call::ListTables(_, done) => {
+                done(Ok(ListTablesResponse { table_names: vec![], last_evaluated_table_name: Some("abc".to_owned()) }));
+            }
+            Call::DeleteTable(_, done) => done(Err(Error::Store(ddbfs::store::StoreError::NoSpace))),
+            Call::PutItem(_, done) => {
+                let item = Box::new(Item::from([("pk", AttributeValue::S("a".to_owned()))]));
+                done(Err(Error::ConditionalCheckFailed { item: Some(item) }));
+            }
+            Call::DeleteItem(..) | Call::UpdateItem(..) | Call::BatchWriteItem(..) | Call::TransactWriteItems(..) => drop(call),
+            call => panic!("{}", call.name()),
+        }
     }
     fn batch_get_rows(&self, _: &BatchGetItemRequest, _: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
         panic!("batch get")
-    }
-    fn batch_write_item_then(&self, _: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        drop(done);
-    }
-    fn transact_get_items(&self, _: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
-        panic!("transact get")
-    }
-    fn transact_write_items_then(&self, _: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
-        drop(done);
-    }
-    fn update_item_then(&self, _: UpdateItemRequest, done: Done<UpdateItemResponse>) {
-        drop(done);
     }
     fn query_rows(&self, _: &QueryRequest, _: &mut Rows<'_>) -> Result<Page, Error> {
         panic!("query")

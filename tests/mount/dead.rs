@@ -111,10 +111,10 @@ fn stuck(mount: &mut Mount, address: &str) -> Child {
     let at = format!("/proc/{}/wchan", waiting.id());
     until("nobody waits", || fs::read_to_string(&at).is_ok_and(|at| at == "request_wait_answer"));
     let to = address.to_owned();
-    std::thread::spawn(move || post(&to, "PutItem", r#"{"TableName":"Orders","Item":{"id":{"S":"i"},"n":{"N":"1"}}}"#));
+    std::thread::spawn(move || post(&to, "DeleteItem", r#"{"TableName":"Orders","Key":{"id":{"S":"i"}}}"#));
     let is_stuck = |task: fs::DirEntry| {
         let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
-        read("comm").starts_with("ddbfs-notify") && read("wchan").contains("fuse_reverse_inval")
+        read("comm").starts_with("ddbfs-names") && read("wchan").contains("fuse_reverse_inval")
     };
     until("no notification waits", || fs::read_dir(format!("/proc/{pid}/task")).unwrap().any(|task| task.is_ok_and(is_stuck)));
     let (watchdog, ..) = watchdog(pid).unwrap();
@@ -155,7 +155,7 @@ fn umount_frees_a_mount_that_was_killed_with_its_watchdog_while_the_kernel_was_t
     assert!(!waiting.wait().unwrap().success());
     mount.kill();
     mount.start(&[]);
-    assert_eq!(mount.ok("cat Orders/items/i.json"), "{\"id\":\"i\",\"n\":1}\n");
+    mount.ok("test ! -e Orders/items/i.json");
     drop(rescue);
 }
 
@@ -170,7 +170,7 @@ fn mounting_where_such_a_mount_is_frees_it() {
     assert!(again.status.success(), "{again:?}");
     assert!(!waiting.wait().unwrap().success());
     mount.kill();
-    assert_eq!(mount.ok("cat Orders/items/i.json"), "{\"id\":\"i\",\"n\":1}\n");
+    mount.ok("test ! -e Orders/items/i.json");
     assert!(bounded(&["umount"], &mount.point()).status.success());
     drop(rescue);
 }

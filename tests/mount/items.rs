@@ -367,6 +367,10 @@ fn written_texts_are_read_back_where_they_are_kept() {
             "{ printf '{\"n\": 2}'; /bin/echo; /bin/echo ' '; } | tee $t/b > $d/b.json; is $t/b $d/b.json",
         ),
         (
+            "white space is there when its write returns",
+            "python3 -c \"import os; f = os.open('$d/w.json', os.O_CREAT | os.O_EXCL | os.O_WRONLY); os.write(f, b'{\\\"n\\\": 2}'); os.write(f, b'\\n'); assert os.fstat(f).st_size == 9\"",
+        ),
+        (
             "cp, with its key",
             "jq -n '{id:\"c\",n:3}' > $t/c; cp $t/c $d/c.json; is $t/c $d/c.json; cp $d/c.json $t/d; is $t/d $d/c.json",
         ),

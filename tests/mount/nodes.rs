@@ -405,6 +405,39 @@ fn directories_made_again_are_alive_for_all_and_what_is_held_is_as_on_a_disk() {
     (seed..seed + 3).for_each(|seed| moves(seed, MOVES));
 }
 
+/// Who holds a folder of the table that was keeps the kernel's name of it, which it does not move while others rename.
+#[test]
+fn the_folders_of_a_table_that_is_made_again_are_others() {
+    let db = mounted::memory();
+    mounted::create_table(&*db, mounted::ORDERS);
+    let mount = Mount::with(db, ViewOptions::default());
+    let at = |path: &str| mount.path().join(path);
+    let (one, other) = (at("Orders/items/p/a.json"), at("Orders/items/q/a.json"));
+    ["Orders/items/p", "Orders/items/q"].iter().for_each(|folder| fs::create_dir(at(folder)).unwrap());
+    fs::write(&one, "{}").unwrap();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _ending = Ending(&is_over);
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                fs::rename(&one, &other).and_then(|()| fs::rename(&other, &one)).unwrap();
+            }
+        });
+        let mut all_held: Vec<File> = Vec::new();
+        for _ in 0..20 {
+            mounted::create_table(&*mount.db, mounted::FLAT);
+            for folder in ["Flat/items", "Flat/gsi", "Flat/queries"] {
+                let found = fs::metadata(at(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
+                assert!(all_held.iter().all(|held| held.metadata().unwrap().ino() != found.ino()), "{folder}: as before");
+                all_held.push(File::open(at(folder)).unwrap());
+            }
+            fs::remove_dir(at("Flat")).unwrap();
+            assert!(all_held.iter().all(|held| held.metadata().unwrap().nlink() == 0));
+        }
+    });
+    mount.end();
+}
+
 /// The scene of `scripts/torture`, for `DDBFS_TORTURE_SECONDS`.
 #[test]
 #[ignore = "scripts/torture"]

@@ -1,8 +1,9 @@
 //! Mount options, fstab, the systemd unit, completions and manual pages, with the programs that use them.
 
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use crate::support::daemon;
 use crate::support::daemon::{DDBFS, Mount, bash_in, texts};
@@ -153,6 +154,51 @@ fn others_come_in_only_when_they_may_and_only_as_far() {
     let mount = mounted("allow_other,umask=077");
     assert!(as_nobody(&mount, read).contains("Permission denied"));
     println!("nobody: kept out; let in to read; let in to write with umask=000; kept out with umask=077");
+}
+
+/// Files that another user keeps open leave the owner room to open some.
+#[test]
+fn another_user_does_not_open_all_files_there_is_room_for() {
+    if Command::new("id").arg("-u").output().unwrap().stdout != b"0\n" {
+        println!("not root: not shown");
+        return;
+    }
+    let mut mount = Mount::with_samples();
+    mount.unmount();
+    mount.start(&["--memory", "256M", "-o", "allow_other"]);
+    ok(mount.dir.path(), "chmod 755 .");
+    mount.ok("python3 -c 'import json; print(json.dumps({\"Text\": \"x\" * 390000}))' > Pets/items/Dog/Long.json");
+    // Opens the item until it is refused, says how often it was not, and holds all of them until its input ends.
+    let greedy = "import os, sys\nheld = []\ntry:\n    while len(held) < 5000: held.append(os.open('mnt/Pets/items/Dog/Long.json', os.O_RDONLY))\n\
+                  except OSError as error: print(len(held), error.strerror, flush=True)\nsys.stdin.read()";
+    let open_all = |user: &str| {
+        let mut greedy = Command::new("setpriv")
+            .args([&format!("--reuid={user}"), &format!("--regid={user}"), "--clear-groups", "python3", "-c", greedy])
+            .current_dir(mount.dir.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(greedy.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        (greedy, line)
+    };
+    let (nobody, of_nobody) = open_all("65534");
+    let (root, of_root) = open_all("0");
+    println!("nobody: {of_nobody}root: {of_root}");
+    for line in [&of_nobody, &of_root] {
+        let opened: usize = line.split(' ').next().unwrap().parse().unwrap();
+        assert!(opened > 10 && line.contains("Too many open files in system"), "{line}");
+    }
+    let end = |mut greedy: Child| {
+        drop(greedy.stdin.take());
+        assert!(greedy.wait().unwrap().success());
+    };
+    [nobody, root].into_iter().for_each(end);
+    // What was held is free again.
+    let (nobody, again) = open_all("65534");
+    assert_eq!(again, of_nobody);
+    end(nobody);
 }
 
 #[test]

@@ -3,8 +3,11 @@
 //! A case is a bash script. `$f` is the item's file, `$d` its directory, `$t` a directory outside the mount. The table has the
 //! partition key `pk` and no sort key. Programs that this machine lacks are named on standard error and left out.
 
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use crate::support::daemon::{self, free_address, post};
 use crate::support::mounted;
 use crate::support::mounted::{Mount, Ran};
 use ddbfs::model::TableName;
@@ -736,4 +739,56 @@ fn an_exclusive_file_is_a_lock() {
         });
         assert_eq!(won, 1, "round {round}");
     }
+}
+
+/// The same of two mounts of one data directory, and of who puts through HTTP.
+#[test]
+fn an_exclusive_file_is_a_lock_for_two_mounts_and_for_http() {
+    let address = free_address();
+    let one = daemon::Mount::with_args(&["--http", &address]);
+    let other = daemon::Mount::beside(&one.data());
+    one.ok("mkdir Orders@pk:S");
+    for round in 0..30 {
+        let create = |mount: &daemon::Mount| {
+            let path = mount.point().join(format!("Orders/items/l{round}.json"));
+            let created = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+            created.map(drop).map_err(|error| assert_eq!(error.kind(), ErrorKind::AlreadyExists))
+        };
+        let put = || {
+            let item = format!(r#"{{"pk":{{"S":"l{round}"}},"by":{{"S":"http"}}}}"#);
+            let body = format!(r#"{{"TableName":"Orders","Item":{item},"ConditionExpression":"attribute_not_exists(pk)"}}"#);
+            let answer = post(&address, "PutItem", &body).unwrap();
+            if answer.contains("ConditionalCheckFailed") {
+                Err(())
+            } else {
+                assert_eq!(answer.get(..12), Some("HTTP/1.1 200"));
+                Ok(())
+            }
+        };
+        let won = std::thread::scope(|scope| {
+            let all = [scope.spawn(|| create(&one)), scope.spawn(put), scope.spawn(|| create(&other)), scope.spawn(put)];
+            all.into_iter().map(|one| one.join().unwrap()).filter(Result::is_ok).count()
+        });
+        assert_eq!(won, 1, "round {round}");
+    }
+}
+
+/// Whoever removes a folder removes what is created there and has no text yet; a text that is written after that is stored.
+#[test]
+fn a_created_file_goes_with_its_folder() {
+    let place = Place::new();
+    place.sh("mkdir 'Visits@pk:S,sk:S' Visits/items/u1 Visits/items/u2").ok();
+    let folder = place.mount.path().join("Visits/items/u1");
+    let other = std::fs::File::create(place.mount.path().join("Visits/items/u2/i.json")).unwrap();
+    let created = std::fs::File::create(folder.join("i.json")).unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    assert_eq!(created.metadata().unwrap().nlink(), 0);
+    drop((created, other));
+    assert_eq!(place.sh("ls Visits/items Visits/items/u2").ok(), "Visits/items:\nu2\n\nVisits/items/u2:\ni.json\n");
+    std::fs::create_dir(&folder).unwrap();
+    let mut created = std::fs::File::create(folder.join("i.json")).unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    created.write_all(b"{\"a\":1}").unwrap();
+    drop(created);
+    assert_eq!(place.sh("cat Visits/items/u1/i.json").ok(), "{\"pk\":\"u1\",\"sk\":\"i\",\"a\":1}\n");
 }

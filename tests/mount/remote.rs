@@ -13,6 +13,8 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
 use ddbfs::fs::view::ViewOptions;
 use ddbfs::fuse::{EVENT_THREADS_REMOTE, MountOptions};
+use ddbfs::protocol::memory::ITEM_BYTES;
+use ddbfs::store::budget::Memory;
 
 /// What was read is good for so long that no test outlasts it.
 const LONG: Duration = Duration::from_secs(3600);
@@ -118,6 +120,23 @@ fn many_files_are_asked_for_at_a_time() {
         assert_eq!(readers.join().unwrap().ok().lines().count(), 8);
     });
     assert_eq!(service.requests(), "GetItem 8, Scan 1");
+    mount.end();
+}
+
+#[test]
+fn a_request_in_a_file_has_its_memory_before_it_is_run() {
+    let (mount, service) = mounted(|options| options);
+    put(&*mount.db, "Flat", r#"{"id":"x"}"#);
+    let requests = Memory::of_process().requests;
+    service.hold("GetItem");
+    let ask = r#"{"TableName":"Flat","Key":{"id":{"S":"x"}}}"#;
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| mount.sh(&format!("exec 3<> .ddb/api/GetItem; echo '{ask}' >&3; cat <&3")));
+        service.wait_for_held(1);
+        assert!(requests.held() >= ITEM_BYTES, "{}", requests.held());
+        service.release();
+        assert_eq!(running.join().unwrap().ok(), "{\"Item\":{\"id\":{\"S\":\"x\"}}}\n");
+    });
     mount.end();
 }
 

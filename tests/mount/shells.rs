@@ -116,13 +116,16 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
                 begin,
                 // close() alone hears of it.
                 "echo '{\"Age\":' > Pets/items/Dog/Fido.json",
-                "true",
+                // At once, or at a later prompt on a busy machine.
+                "true<UNTIL>The item is unchanged.",
                 "cat Nopets/x",
+                "false<UNTIL>there is no table Nopets",
                 // Looked for, and no failure of the command.
                 "test -e Petz; true",
                 "cd /",
                 "cd -",
                 "rm -rf Pets 2> /dev/null",
+                "false<UNTIL>unlink Pets/schema.json: EPERM",
                 "cat Pets/query/@pk=Do<TAB>@pk=Dog/",
                 "ddbfs dump PetsB<TAB>PetsByType",
                 "ddbfs umo<TAB>umount",
@@ -240,6 +243,34 @@ fn a_stopped_mount_holds_no_shell_up() {
         for told in ["still here", "close Pets/items/Dog/Fido.json: EINVAL", "ready"] {
             assert!(shown.contains(told), "{shell:?}: {told:?} in\n{shown}");
         }
+    }
+}
+
+/// Processes that read a mount of this data directory for others.
+fn readers(data: &std::path::Path) -> usize {
+    let ours = format!("DDBFS_DATA={}", data.display());
+    let is_reader = |entry: &std::fs::DirEntry| {
+        let has = |file: &str, word: &str| {
+            let bytes = std::fs::read(entry.path().join(file)).unwrap_or_default();
+            bytes.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
+        };
+        has("cmdline", "read-mount") && has("environ", &ours)
+    };
+    std::fs::read_dir("/proc").unwrap().map_while(Result::ok).filter(is_reader).count()
+}
+
+#[test]
+fn who_waits_for_a_stopped_mount_ends_with_the_shell() {
+    for (begin, shell) in SHELLS {
+        let mount = Mount::with_samples();
+        let stop = format!("kill -STOP {}", mount.pid());
+        typed(&mount, shell, &[begin, "cd /", &stop, "false", "echo rea''dy"]);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while readers(&mount.data()) > 0 {
+            assert!(std::time::Instant::now() < deadline, "{shell:?} has ended, and who read for it has not");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        mount.signal("-CONT");
     }
 }
 

@@ -39,9 +39,9 @@ struct Reader {
 impl Reader {
     fn start(mount: &Mount, script: &str) -> Self {
         let mut command = Command::new("bash");
-        // `exec`: the signal is for the program, not for a shell around it.
-        let mut child =
-            command.args(["-c", &format!("exec {script}")]).current_dir(mount.path()).stdout(Stdio::piped()).spawn().unwrap();
+        // `exec`: the signal is for the program, not for a shell around it, and a program of a background job would ignore it.
+        command.args(["-c", &format!("exec env --default-signal=INT {script}")]).current_dir(mount.path());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let (sender, lines) = channel();
         let out = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));

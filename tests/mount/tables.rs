@@ -330,6 +330,9 @@ fn tables_are_cloned_and_restored() {
         mount.sh(script).ok();
         assert_eq!(contents(&mount, "Orders"), expected, "{program}");
     }
+    // One by that name that only removes is held to what all are.
+    mount.sh(&format!("cp $(command -v rm) {dir}/tar && {dir}/tar -rf Orders")).failed();
+    assert_eq!(contents(&mount, "Orders"), expected);
     println!("cloned with {} programs, restored over the table with {}", clones.len(), restores.len());
 }
 
@@ -350,6 +353,10 @@ fn whole_directories_are_restored_on_demand() {
         ("cp -r over it", format!("cp -r {dir}/Orders/. Copy/")),
         ("rsync over it", format!("rsync -a --checksum {dir}/Orders/ Copy/")),
         ("tar over it", format!("tar -C Copy --strip-components=1 -xf {dir}/o.tar")),
+        (
+            "tar by another name over it",
+            format!("cp $(command -v tar) {dir}/x && {dir}/x -C Copy --strip-components=1 -xf {dir}/o.tar"),
+        ),
     ];
     for (program, script) in &clones {
         if program.ends_with("over it") {
@@ -364,6 +371,8 @@ fn whole_directories_are_restored_on_demand() {
     assert!(mount.sh("cat Orders/stats.json").ok().contains("\"items\": 12"));
     mount.sh("rm -r Orders").failed();
     assert_eq!(contents(&mount, "Orders"), expected);
+    // In the place of a directory that was removed, and is held, other kinds are made.
+    mount.sh("cd Orders/gsi; mkdir xyz; exec 3< xyz; rmdir xyz; ln -s y xyz; readlink xyz; rm xyz; echo z > xyz; rm xyz; mkdir xyz; rmdir xyz").ok();
 }
 
 /// Without an option: into a table that the copying program itself makes.
@@ -373,7 +382,14 @@ fn a_whole_directory_is_copied_into_a_new_table() {
     mount.sh(FILL).ok();
     mount.sh("ln -s '../query/@pk=u1/desc' Orders/queries/latest").ok();
     let expected = contents(&mount, "Orders");
-    for script in ["cp -r Orders Copy", "cp -a Orders Copy", "cp -R --preserve=all Orders/. Copy", "rsync -a Orders/ Copy/"] {
+    let scripts = [
+        "cp -r Orders Copy",
+        "cp -a Orders Copy",
+        "cp -R --preserve=all Orders/. Copy",
+        "t=$(mktemp -d); cp $(command -v cp) $t/other; $t/other -r Orders Copy",
+        "rsync -a Orders/ Copy/",
+    ];
+    for script in scripts {
         mount.sh(script).ok();
         assert_eq!(contents(&mount, "Copy"), expected, "{script}");
         println!("{script}");
@@ -384,4 +400,51 @@ fn a_whole_directory_is_copied_into_a_new_table() {
         }
         mount.sh("rm -r Copy/items/* && rmdir Copy").ok();
     }
+}
+
+/// What is there by itself is not there for the process that makes the directory until it lists it, or makes the definition.
+#[test]
+fn a_program_that_makes_a_table_works_in_it_at_once() {
+    let mount = tables();
+    let program = "
+import json, os, shutil
+os.mkdir('Made')
+assert 'schema.json' in os.listdir('Made')
+schema = json.load(open('Made/schema.json'))
+assert os.path.exists('Made/schema.json')
+os.mkdir('Copy')
+shutil.copyfile('Orders/schema.json', 'Copy/schema.json')
+os.mkdir('Copy/items/u9')
+open('Copy/items/u9/1.json', 'w').write('{}')
+assert 'items' in json.load(open('Copy/stats.json'))
+try: shutil.rmtree('Copy')
+except PermissionError as error: print(error)
+";
+    let told = mount.sh(&format!("python3 - <<'END'\n{program}\nEND\ncat .ddb/errors/last; ls Copy Copy/items/u9")).ok().to_owned();
+    assert!(told.contains("a table is not deleted file by file") && told.contains("schema.json\n"), "{told}");
+    assert!(told.ends_with("1.json\n"), "{told}");
+}
+
+/// rsync makes directories and links in one process, and files in another, which may be behind.
+#[test]
+fn a_link_that_is_copied_before_the_definition_is_saved_with_the_table() {
+    let mount = tables();
+    let program = "
+import os, shutil
+os.mkdir('Copy')
+os.mkdir('Copy/queries')
+link = lambda name, target: os.symlink(target, 'Copy/queries/' + name)
+link('latest', '../query/@pk=u1/desc')
+link('refused', '../query/@pk=u1/none=1')
+link('removed', '../query/@pk=u1')
+assert os.readlink('Copy/queries/latest') == '../query/@pk=u1/desc'
+os.remove('Copy/queries/removed')
+shutil.copyfile('Orders/schema.json', 'Copy/schema.json')
+link('later', '../scan')
+";
+    let script = format!("python3 - <<'END'\n{program}\nEND\ncat .ddb/warnings.ndjson");
+    let told = mount.sh(&script).ok().to_owned();
+    assert!(told.contains("queries/refused is not saved: "), "{told}");
+    let saved = mount.sh("cd Copy/queries; for query in $(ls -A); do echo $query $(readlink $query); done").ok().to_owned();
+    assert_eq!(saved, "later ../scan\nlatest ../query/@pk=u1/desc\n");
 }

@@ -10,7 +10,7 @@ use ddbfs::database::copies::compare::Comparison;
 use ddbfs::database::copies::tally::Tally;
 use ddbfs::database::copies::{Side, definition};
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::remote::{Client, RemoteDatabase, RemoteOptions};
+use ddbfs::database::remote::{Client, RemoteDatabase, RemoteOptions, Service};
 use ddbfs::database::{Browse, Database, Source};
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::api::*;
@@ -94,6 +94,27 @@ fn an_item_of_another_key_is_none() {
     let mut update = UpdateItemRequest::new(table("Tab"), key_of(1), UpdateParameter::None, Placeholders::default());
     update.return_values = UpdateReturnValues::AllNew;
     unreadable(altering("UpdateItem", |_, answer| answer["Attributes"]["pk"]["S"] = "q".into()).update_item(update), OTHER);
+}
+
+/// A service that answers everything with the same.
+struct Words(&'static [u8]);
+
+impl Service for Words {
+    fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(self.0.to_vec())
+    }
+}
+
+#[test]
+fn what_is_passed_on_in_the_services_words_is_json() {
+    let pass = |words, operation| Client::new(Arc::new(Words(words))).verbatim().unwrap().pass(operation, b"{}");
+    for words in [&b"\x1b]0;x\x07"[..], b"{\"Item\":{}}\x1b[2J", b"{\"a\x1b\":1}", b"{\"a\":\"\xff\"}", b"<html>"] {
+        for operation in ["GetItem", "PutItem", "DescribeTable"] {
+            unreadable(pass(words, operation), "it is no JSON");
+        }
+    }
+    assert_eq!(pass(b"{\"New\":[1.50]}", "GetItem").unwrap(), b"{\"New\":[1.50]}");
+    assert_eq!(pass(b"", "TagResource").unwrap(), b"");
 }
 
 fn client_of() -> Client {

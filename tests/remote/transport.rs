@@ -208,6 +208,11 @@ fn a_service_that_keeps_throttling_is_told_of_in_its_words() {
     assert!(error.to_string().starts_with("Slow down. (http://"), "{error}");
     assert!(proxy.take_operations().len() > 1);
     proxy.always(None);
+    // What it said last counts, though the time ends within an attempt: half of it may pass in silence.
+    let aws = service(&proxy.url(), Duration::from_secs(2));
+    proxy.next(&[Trouble::Silence, THROTTLED, Trouble::Silence]);
+    let error = call(&aws, "GetItem", &key("Rex")).unwrap_err();
+    assert_eq!(error.exception(), "ProvisionedThroughputExceededException");
     ok(&aws, "GetItem", &key("Rex"));
     server.shutdown();
 }

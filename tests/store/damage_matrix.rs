@@ -1,6 +1,7 @@
 //! Each file of a data directory, damaged, exchanged, shortened or older, in each state in which a process may leave them: the one right
-//! outcome of opening it, and of a check, which changes nothing. `serve`, `mount` and `dump` open a directory in the same way.
+//! outcome of opening it, and of a check, which changes nothing; by the store itself, and by `check`, `dump`, `serve` and `mount` as processes.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufRead as _;
@@ -10,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::lmdb::{get, put};
-use crate::support::daemon::{DDBFS, Mount};
+use crate::support::daemon::{DDBFS, Mount, post};
 use crate::support::own_process::start;
 use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
 use ddbfs::store::{Store, StoreError};
@@ -44,7 +45,7 @@ fn step_file(dir: &Path, step: u64) -> PathBuf {
     dir.with_extension(step.to_string())
 }
 
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < deadline, "{what}");
@@ -103,6 +104,11 @@ fn commit(files: &Files) -> Option<u64> {
     files.get("checkpoint").map(|checkpoint| number(checkpoint, slot(checkpoint) + 24))
 }
 
+/// The last commit of the data file.
+fn head(files: &Files) -> u64 {
+    [0, 4096].into_iter().map(|page| number(&files["data.mdb"], page + 144)).max().unwrap()
+}
+
 /// The directory of a process that was killed, with its files at the first checkpoint, at the last one, and at the end.
 pub struct Killed {
     dir: tempfile::TempDir,
@@ -122,34 +128,87 @@ impl Killed {
     }
 }
 
+/// What a power cut leaves whose recovery needs more of the disk: how many pages are free in the data file depends on how many commits
+/// came between two checkpoints.
+pub fn cut_that_grows(kill: fn() -> Killed) -> Files {
+    for _ in 0..20 {
+        let cut = kill().cut();
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), &cut);
+        drop(LmdbStore::open(dir.path(), LmdbOptions::default()).unwrap());
+        if read(dir.path())["data.mdb"].len() > cut["data.mdb"].len() {
+            return cut;
+        }
+    }
+    panic!("there was room in the data file each time");
+}
+
+/// Who writes in steps, and can be killed.
+trait Writer: Sized {
+    fn start(dir: &Path) -> Self;
+    /// Puts what is missing up to a key.
+    fn write_up_to(&mut self, key: u64);
+    /// Puts the last keys, in a process that closes the store.
+    fn close(dir: &Path);
+}
+
+/// The store itself, in [`child_writes_in_steps`].
+struct InSteps {
+    /// Ended with this.
+    _child: Ended,
+    lines: Box<dyn Iterator<Item = String>>,
+    dir: PathBuf,
+    step: Option<u64>,
+}
+
+impl Writer for InSteps {
+    fn start(dir: &Path) -> Self {
+        let (child, output) = start(module_path!(), "child_writes_in_steps", (DIR, dir));
+        Self { _child: Ended(child), lines: Box::new(output.lines().map_while(Result::ok)), dir: dir.to_owned(), step: None }
+    }
+
+    fn write_up_to(&mut self, key: u64) {
+        if let Some(step) = self.step.replace(key) {
+            fs::write(step_file(&self.dir, step), b"").unwrap();
+        }
+        assert!(self.lines.any(|line| line.contains(&format!("written {key}"))));
+    }
+
+    fn close(dir: &Path) {
+        put_up_to(&LmdbStore::open(dir, options()).unwrap(), LAST + 1..=CLOSED);
+    }
+}
+
+impl Drop for InSteps {
+    fn drop(&mut self) {
+        for step in [FIRST, SECOND] {
+            let _ = fs::remove_file(step_file(&self.dir, step));
+        }
+    }
+}
+
 pub fn killed() -> Killed {
+    killed_by::<InSteps>()
+}
+
+fn killed_by<W: Writer>() -> Killed {
     // A checkpoint may come while the last step is written; then once more.
     for _ in 0..20 {
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let (child, output) = start(module_path!(), "child_writes_in_steps", (DIR, dir.path()));
-        let mut child = Ended(child);
-        let mut lines = output.lines().map_while(Result::ok);
+        let mut writer = W::start(dir.path());
         let mut at = |step: u64| {
-            assert!(lines.any(|line| line.contains(&format!("written {step}"))));
-            if step < LAST {
-                wait_until("no checkpoint", || commit(&read(dir.path())) == Some(step));
-            }
-            let files = read(dir.path());
-            fs::write(step_file(dir.path(), step), b"").unwrap();
-            files
+            writer.write_up_to(step);
+            wait_until("no checkpoint", || {
+                let files = read(dir.path());
+                step == LAST || commit(&files) == Some(head(&files))
+            });
+            read(dir.path())
         };
-        let (first, second) = (at(FIRST), at(SECOND));
-        assert!(lines.any(|line| line.contains(&format!("written {LAST}"))));
-        child.0.kill().unwrap();
-        child.0.wait().unwrap();
+        let (first, second, _) = (at(FIRST), at(SECOND), at(LAST));
+        drop(writer);
         let last = read(dir.path());
-        for step in [FIRST, SECOND] {
-            fs::remove_file(step_file(dir.path(), step)).unwrap();
-        }
         if last["checkpoint"] == second["checkpoint"] {
-            let store = LmdbStore::open(dir.path(), options()).unwrap();
-            put_up_to(&store, LAST + 1..=CLOSED);
-            drop(store);
+            W::close(dir.path());
             let closed = read(dir.path());
             return Killed { dir, first, second, last, closed };
         }
@@ -298,6 +357,26 @@ fn rows() -> Vec<Row> {
     ]
 }
 
+/// Damage of a store that was closed, which is whole by itself and takes no older log.
+fn closed_rows() -> Vec<(&'static str, Damage, Outcome)> {
+    let rest: &[&str] = &["checkpoint", "log.0", "log.1"];
+    vec![
+        ("nothing", Box::new(|_, _| {}), UpTo(CLOSED)),
+        ("data.mdb missing", remove("data.mdb"), Refused("data.mdb")),
+        ("data.mdb empty", change("data.mdb", |bytes| bytes.clear()), Refused("data.mdb\" is empty")),
+        ("data.mdb cut", change("data.mdb", |bytes| bytes.truncate(8 * 4096)), Refused("truncated")),
+        ("data.mdb zeros", change("data.mdb", |bytes| bytes[2 * 4096..].fill(0)), Refused("data.mdb")),
+        ("data.mdb of the checkpoint", older(&["data.mdb"], |killed| &killed.second), Refused("checkpoint\" is missing")),
+        ("lock.mdb missing", remove("lock.mdb"), UpTo(CLOSED)),
+        ("lock.mdb empty", change("lock.mdb", |bytes| bytes.clear()), UpTo(CLOSED)),
+        ("log.lock missing", remove("log.lock"), UpTo(CLOSED)),
+        // As it is left by a process that is killed while it closes the store.
+        ("logs without a checkpoint", older(&["log.0", "log.1"], |killed| &killed.last), UpTo(CLOSED)),
+        ("checkpoint and log put back", older(rest, |killed| &killed.last), Refused("older than data.mdb")),
+        ("those of the first", older(rest, |killed| &killed.first), Refused("older than data.mdb")),
+    ]
+}
+
 /// Everything up to a key is there, and nothing else.
 pub fn content(store: &dyn Store) -> u64 {
     let has = |n: u64| get(store, &n.to_be_bytes());
@@ -327,58 +406,47 @@ fn try_one(dir: &Path, files: &Files, expected: Outcome) -> Result<(), String> {
     assert!(before == (read(dir), listing()), "a check changed the directory");
     let opened = LmdbStore::open(dir, options()).map(|store| content(&store));
     outcome(opened, expected).map_err(|found| format!("open: {found}"))?;
-    if let Refused(_) = expected {
-        let kept = |name: &&str| ["data.mdb", "checkpoint", "log.0", "log.1"].contains(name);
-        let after = read(dir);
-        assert!(
-            files.keys().copied().filter(kept).all(|name| after.get(name) == files.get(name)),
-            "a refusal changed the directory"
-        );
-    }
+    refused_is_unchanged(dir, files, expected);
     Ok(())
+}
+
+fn refused_is_unchanged(dir: &Path, files: &Files, expected: Outcome) {
+    let after = read(dir);
+    let is_same = |name: &&str| after.get(name) == files.get(name);
+    let names = ["data.mdb", "checkpoint", "log.0", "log.1"];
+    assert!(matches!(expected, UpTo(_)) || names.iter().all(is_same), "a refusal changed the directory");
+}
+
+/// Tries every damage in every state; what was not as expected.
+fn wrong(killed: &Killed, try_one: impl Fn(&Path, &Files, Outcome) -> Result<(), String>) -> String {
+    let mut wrong = Vec::new();
+    let mut try_in = |dir: &Path, files: &Files, expected, what: String| {
+        if let Err(found) = try_one(dir, files, expected) {
+            wrong.push(format!("{what}: {expected:?}, and it was {found}\n"));
+        }
+    };
+    for (name, damage, in_place, copied, cut) in rows() {
+        for (state, expected) in [(State::Killed, in_place), (State::Copied, copied), (State::Cut, cut)] {
+            let mut files = if state == State::Cut { killed.cut() } else { killed.last.clone() };
+            damage(&mut files, killed);
+            let other = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+            let dir = if state == State::Killed { killed.dir.path() } else { other.path() };
+            try_in(dir, &files, expected, format!("{name}, {state:?}"));
+        }
+    }
+    for (name, damage, expected) in closed_rows() {
+        let mut files = killed.closed.clone();
+        damage(&mut files, killed);
+        for dir in [killed.dir.path(), tempfile::tempdir().unwrap().path()] {
+            try_in(dir, &files, expected, format!("{name}, closed"));
+        }
+    }
+    wrong.concat()
 }
 
 #[test]
 fn nothing_damaged_or_older_is_opened_as_if_it_were_whole() {
-    let killed = killed();
-    let mut wrong = Vec::new();
-    for (name, damage, in_place, copied, cut) in rows() {
-        for (state, expected) in [(State::Killed, in_place), (State::Copied, copied), (State::Cut, cut)] {
-            let mut files = if state == State::Cut { killed.cut() } else { killed.last.clone() };
-            damage(&mut files, &killed);
-            let other = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-            let dir = if state == State::Killed { killed.dir.path() } else { other.path() };
-            if let Err(found) = try_one(dir, &files, expected) {
-                wrong.push(format!("{name}, {state:?}: {expected:?}, and it was {found}"));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Files that belong to a store that was not closed, beside one that was.
-#[test]
-fn a_closed_store_is_whole_by_itself_and_takes_no_older_log() {
-    let killed = killed();
-    let rest: &[&str] = &["checkpoint", "log.0", "log.1"];
-    let logs: &[&str] = &["log.0", "log.1"];
-    let with = |names: &[&'static str], of: &Files| {
-        let mut files = killed.closed.clone();
-        files.extend(names.iter().map(|name| (*name, of[name].clone())));
-        files
-    };
-    let rows = [
-        ("closed", killed.closed.clone(), UpTo(CLOSED)),
-        // As it is left by a process that is killed while it closes the store.
-        ("logs without a checkpoint", with(logs, &killed.last), UpTo(CLOSED)),
-        ("checkpoint and log put back", with(rest, &killed.last), Refused("older than data.mdb")),
-        ("those of the first", with(rest, &killed.first), Refused("older than data.mdb")),
-    ];
-    for (name, files, expected) in rows {
-        for dir in [killed.dir.path(), tempfile::tempdir().unwrap().path()] {
-            try_one(dir, &files, expected).unwrap_or_else(|found| panic!("{name}: {expected:?}, and it was {found}"));
-        }
-    }
+    assert_eq!(wrong(&killed(), try_one), "");
 }
 
 #[test]
@@ -405,6 +473,191 @@ fn salvage_opens_what_is_whole_and_keeps_the_files() {
         assert!(names.iter().all(|name| fs::read(kept[0].path().join(name)).ok() == files.get(name).cloned()), "{name}");
         assert!(get(&LmdbStore::open(dir.path(), options()).unwrap(), b"next").is_some(), "{name}");
     }
+}
+
+#[test]
+fn what_an_interrupted_first_start_leaves_is_a_new_directory() {
+    let new = tempfile::tempdir().unwrap();
+    drop(LmdbStore::open(new.path(), options()).unwrap());
+    let lock_bytes = fs::metadata(new.path().join("lock.mdb")).unwrap().len() as usize;
+    for left in [&["log.lock"][..], &["log.lock", "reserve"], &["log.lock", "reserve", "lock.mdb"]] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        left.iter().for_each(|name| fs::write(dir.path().join(name), b"").unwrap());
+        if left.contains(&"lock.mdb") {
+            fs::write(dir.path().join("lock.mdb"), vec![0; lock_bytes]).unwrap();
+        }
+        put(&LmdbStore::open(dir.path(), options()).unwrap(), b"first", vec![1]).unwrap();
+    }
+}
+
+/// `ddbfs serve`, and items of a table.
+struct Served {
+    serve: Running,
+    next: u64,
+}
+
+fn line(n: u64) -> String {
+    format!("{{\"pk\":\"{n}\",\"v\":\"{}\"}}\n", "x".repeat(VALUE_BYTES))
+}
+
+impl Writer for Served {
+    fn start(dir: &Path) -> Self {
+        let serve = Running::start(dir, Kind::Serve);
+        serve.up().unwrap();
+        let table = r#"{"TableName":"Tab","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+            "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}"#;
+        serve.post("CreateTable", table);
+        Self { serve, next: 1 }
+    }
+
+    fn write_up_to(&mut self, key: u64) {
+        for n in self.next..=key {
+            let value = "x".repeat(VALUE_BYTES);
+            let body = format!(r#"{{"TableName":"Tab","Item":{{"pk":{{"S":"{n}"}},"v":{{"S":"{value}"}}}}}}"#);
+            self.serve.post("PutItem", &body);
+        }
+        self.next = key + 1;
+    }
+
+    fn close(dir: &Path) {
+        let lines = tempfile::NamedTempFile::new().unwrap();
+        fs::write(lines.path(), (LAST + 1..=CLOSED).map(line).collect::<String>()).unwrap();
+        let loaded = Command::new(DDBFS).args(["load", "Tab"]).arg(lines.path()).env("DDBFS_DATA", dir).output().unwrap();
+        assert!(loaded.status.success(), "{loaded:?}");
+    }
+}
+
+/// As [`killed`], by processes that serve a table.
+pub fn killed_served() -> Killed {
+    killed_by::<Served>()
+}
+
+/// What opens a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Check,
+    Dump,
+    Serve,
+    Mount,
+}
+
+pub const KINDS: [Kind; 4] = [Kind::Check, Kind::Dump, Kind::Serve, Kind::Mount];
+
+/// A process of one.
+pub struct Running {
+    child: RefCell<Ended>,
+    kind: Kind,
+    /// Of a mount.
+    point: PathBuf,
+    /// What it says is in files here.
+    said: tempfile::TempDir,
+}
+
+impl Running {
+    pub fn start(data: &Path, kind: Kind) -> Self {
+        let said = tempfile::tempdir().unwrap();
+        let point = said.path().join("mnt");
+        fs::create_dir(&point).unwrap();
+        let args: &[&str] = match kind {
+            Kind::Check => &["check"],
+            Kind::Dump => &["dump", "Tab"],
+            Kind::Serve => &["serve", "--http", "127.0.0.1:0"],
+            Kind::Mount => &["mount", point.to_str().unwrap()],
+        };
+        let file = |name: &str| Stdio::from(fs::File::create(said.path().join(name)).unwrap());
+        let mut command = Command::new(DDBFS);
+        command.args(args).env("DDBFS_DATA", data).stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
+        Self { child: RefCell::new(Ended(command.spawn().unwrap())), kind, point, said }
+    }
+
+    pub fn said(&self, name: &str) -> String {
+        fs::read_to_string(self.said.path().join(name)).unwrap()
+    }
+
+    /// Waits until it is up, or a command has done its work; else what it ended with.
+    pub fn up(&self) -> Result<(), String> {
+        let mut ended = None;
+        wait_until("neither up nor ended", || {
+            ended = self.child.borrow_mut().0.try_wait().unwrap();
+            ended.is_some()
+                || match self.kind {
+                    Kind::Check | Kind::Dump => false,
+                    Kind::Serve => self.said("out").contains('\n'),
+                    Kind::Mount => self.point.join("Tab").exists(),
+                }
+        });
+        match ended.map(|status| status.code()) {
+            None | Some(Some(0)) => Ok(()),
+            Some(Some(1)) => Err(self.said("err") + &self.said("out")),
+            Some(_) => panic!("{:?} ended with {ended:?}: {}", self.kind, self.said("err")),
+        }
+    }
+
+    fn ask(&self, operation: &str, body: &str) -> String {
+        let out = self.said("out");
+        let address = out.split("http://").nth(1).unwrap().split([',', '\n']).next().unwrap();
+        post(address, operation, body).unwrap()
+    }
+
+    fn post(&self, operation: &str, body: &str) -> String {
+        let answer = self.ask(operation, body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{operation}: {answer}");
+        answer
+    }
+
+    /// What a write is told; `None` of commands that write nothing.
+    pub fn put(&self) -> Option<String> {
+        match self.kind {
+            Kind::Check | Kind::Dump => None,
+            Kind::Serve => Some(self.ask("PutItem", r#"{"TableName":"Tab","Item":{"pk":{"S":"new"}}}"#)),
+            Kind::Mount => Some(fs::write(self.point.join("Tab/items/new.json"), b"{}").unwrap_err().to_string()),
+        }
+    }
+
+    /// How many items it shows; `None` of a check, which shows none.
+    pub fn items(&self) -> Option<u64> {
+        let count = match self.kind {
+            Kind::Check => return None,
+            Kind::Dump => self.said("out").lines().count(),
+            Kind::Serve => {
+                let answer = self.post("Scan", r#"{"TableName":"Tab","Select":"COUNT"}"#);
+                answer.split("\"Count\":").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+            }
+            Kind::Mount => fs::read_dir(self.point.join("Tab/items")).unwrap().count(),
+        };
+        Some(count as u64)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.kind == Kind::Mount {
+            let _ = Command::new(DDBFS).arg("umount").arg(&self.point).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+/// Each process on the directory as it was left.
+fn try_processes(dir: &Path, files: &Files, expected: Outcome) -> Result<(), String> {
+    for kind in KINDS {
+        write(dir, files);
+        let running = Running::start(dir, kind);
+        match (running.up(), expected) {
+            (Ok(()), UpTo(last)) if running.items().is_none_or(|items| items == last) => {}
+            (Err(text), Refused(words)) if text.contains(words.trim_matches('"')) && !text.contains("panicked") => {}
+            (Ok(()), _) => return Err(format!("{kind:?}: {:?} items", running.items())),
+            (Err(text), _) => return Err(format!("{kind:?}: {text}")),
+        }
+        drop(running);
+        refused_is_unchanged(dir, files, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn no_process_opens_what_is_damaged_or_older() {
+    assert_eq!(wrong(&killed_served(), try_processes), "");
 }
 
 /// The commands themselves, on a damaged log: what each says, and with the flag.

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::damage_matrix::{LAST, content, killed, write};
+use crate::damage_matrix::{KINDS, LAST, Running, content, cut_that_grows, killed, killed_served, write};
 use crate::lmdb::put;
 use crate::support::control::{ARN, Control};
 use crate::support::own_process::{start, test_name};
@@ -465,12 +465,12 @@ fn after_a_power_cut_a_full_disk_opens_with_the_reserve_or_to_be_read() {
 #[ignore = "a process of after_a_power_cut_a_full_disk_opens_with_the_reserve_or_to_be_read"]
 fn power_cut() {
     let Some(dir) = disk() else { return };
-    let killed = killed();
+    let cut = cut_that_grows(killed);
     let open = || LmdbStore::open(&dir, LmdbOptions::default());
     let filler = dir.with_extension("filler");
     for has_reserve in [true, false] {
         std::fs::create_dir(&dir).unwrap();
-        write(&dir, &killed.cut());
+        write(&dir, &cut);
         if has_reserve {
             std::fs::write(dir.join("reserve"), vec![1; 4 << 20]).unwrap();
         }
@@ -489,5 +489,35 @@ fn power_cut() {
         std::fs::remove_file(&filler).unwrap();
         assert_eq!(content(&open().unwrap()), LAST);
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
+
+#[test]
+fn after_a_power_cut_every_process_reads_on_a_full_disk() {
+    on_small_disk("power_cut_of_processes");
+}
+
+#[test]
+#[ignore = "a process of after_a_power_cut_every_process_reads_on_a_full_disk"]
+fn power_cut_of_processes() {
+    let Some(dir) = disk() else { return };
+    let files = cut_that_grows(killed_served);
+    let filler = dir.with_extension("filler");
+    std::fs::create_dir(&dir).unwrap();
+    write(&dir, &files);
+    std::fs::write(&filler, vec![1; (DISK_MIB as usize) << 20]).unwrap_err();
+    for kind in KINDS {
+        let running = Running::start(&dir, kind);
+        running.up().unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        assert!(running.items().is_none_or(|items| items == LAST), "{kind:?}: {:?}", running.items());
+        let told = running.put();
+        assert!(told.as_ref().is_none_or(|told| told.contains(FULL) || told.contains("No space left")), "{kind:?}: {told:?}");
+        assert!(kind == KINDS[0] || running.said("err").contains("is only read, until there is room"), "{kind:?}");
+    }
+    std::fs::remove_file(&filler).unwrap();
+    for kind in KINDS {
+        let running = Running::start(&dir, kind);
+        running.up().unwrap();
+        assert!(running.items().is_none_or(|items| items == LAST) && !running.said("err").contains("only read"), "{kind:?}");
     }
 }

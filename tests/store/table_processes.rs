@@ -59,10 +59,10 @@ fn fill(database: &LocalDatabase, range: std::ops::Range<u32>, bytes: usize) {
     for i in range {
         let item = Item::from([("pk", s(&(i % 7).to_string())), ("sk", n(&i.to_string())), ("a", s("x")), ("v", x(bytes))]);
         let sender = sender.clone();
-        database.put_item_then(
+        database.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), item),
             Box::new(move |outcome| sender.send(outcome.map(drop)).unwrap()),
-        );
+        ));
     }
     (0..count).for_each(|_| receiver.recv().unwrap().unwrap());
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::elsewhere::{Kind, VARIABLE};
+use super::own_process::bound;
 
 /// A test, or all of a module; the servers over which it fails, and why.
 type Difference = (&'static str, &'static [Kind], &'static str);
@@ -70,13 +71,14 @@ pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
     let binary = module_path!().split_once("::").unwrap().0;
     let not_run = NOT_RUN.iter().filter(|(_, kinds, _)| kinds.contains(&kind));
     let not_run = not_run.filter_map(|(test, ..)| test.strip_prefix(binary)?.strip_prefix("::"));
-    let output = Command::new(std::env::current_exe().unwrap())
+    let (dir, mut command) = (tempfile::tempdir().unwrap(), Command::new(std::env::current_exe().unwrap()));
+    command
         .env(VARIABLE, kind.name())
         .args(["--test-threads", THREADS, "--skip", "over_servers"])
         .args(left_out.iter().copied().chain(not_run).flat_map(|test| ["--skip", test]))
-        .args(tests)
-        .output()
-        .unwrap();
+        .args(tests);
+    let (child, _input) = bound(&command, dir.path());
+    let output = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let ended = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
     let ended: BTreeMap<String, bool> = ended.map(|(name, how)| (format!("{binary}::{name}"), how.starts_with("ok"))).collect();

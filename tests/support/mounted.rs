@@ -171,7 +171,8 @@ impl Mount {
     }
 
     pub fn run_in(&self, directory: &Path, script: &str) -> Ran {
-        let output = Command::new("timeout").args(["60", "bash", "-c", script]).current_dir(directory).output();
+        // Against hangs: a walk over a service takes minutes on a busy machine.
+        let output = Command::new("timeout").args(["600", "bash", "-c", script]).current_dir(directory).output();
         Ran::from(output.unwrap())
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::BufReader;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 /// A test's name as its binary knows it: `module` is `module_path!()`, which begins with the binary's own name.
 pub fn test_name(module: &str, test: &str) -> String {
@@ -40,6 +40,34 @@ pub fn start(module: &str, test: &str, given: (&str, &Path)) -> (Child, BufReade
     let mut child = own_process(module, test, given).stdout(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     (child, output)
+}
+
+/// Runs a command in a process group of its own until it ends or standard input does. Then the group is killed, since a program that it left
+/// behind would hold its output open, and its mounts are ended, since a killed process that waits for its own mount would serve nobody and
+/// hold up whoever looks there. `set -m` gives the group, and leaves SIGINT as it is: otherwise a shell ignores it for what runs beside it.
+const BOUND: &str = r#"
+set -m
+exec 3<&0
+"$@" < /dev/null 3<&- & own=$!
+end() {
+  kill -KILL -$own
+  grep -F " $TMPDIR/" /proc/self/mounts | cut -d' ' -f2 | xargs -r -n1 umount -fl
+}
+{ cat <&3; end; } > /dev/null 2>&1 & watch=$!
+wait $own; status=$?
+end > /dev/null 2>&1
+kill -KILL -$watch
+exit $status"#;
+
+/// Starts a command that does not outlive this process, however that ends, nor the input that comes with it; its temporary files, and mounts
+/// with them, are in `dir`.
+pub fn bound(command: &Command, dir: &Path) -> (Child, ChildStdin) {
+    let mut bound = Command::new("setsid");
+    bound.args(["bash", "-c", BOUND, "bash"]).arg(command.get_program()).args(command.get_args());
+    bound.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TMPDIR", dir);
+    let mut child = bound.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let input = child.stdin.take().unwrap();
+    (child, input)
 }
 
 /// Files of this process may not grow over this; writes there fail with EFBIG, which the store treats as it does ENOSPC.

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ddbfs::database::admin::Administration;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{BatchRows, Database, Done, Rows, Statements, Streams};
+use ddbfs::database::{BatchRows, Database, Rows};
 use ddbfs::model::Error;
 use ddbfs::model::api::*;
 use parking_lot::{Condvar, Mutex};
@@ -80,45 +79,36 @@ impl Service {
     }
 }
 
-macro_rules! handed_on {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
-        $(fn $name(&self, $($argument: $type),*) -> $answer { self.inner.$name($($argument),*) })*
-    };
-    (counted $($operation:literal $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
-        $(fn $name(&self, $($argument: $type),*) -> $answer { self.asked($operation, self.inner.$name($($argument),*)) })*
-    };
-}
-
-impl Streams for Service {
-    handed_on! {
-        list_streams(request: ListStreamsRequest) -> Result<ListStreamsResponse, Error>;
-        describe_stream(request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error>;
-        get_shard_iterator(request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error>;
-        get_records(request: GetRecordsRequest) -> Result<GetRecordsResponse, Error>;
-    }
-}
-
-impl Statements for Service {
-    handed_on! {
-        execute_statement_then(request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) -> ();
-        batch_execute_statement_then(request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) -> ();
-        execute_transaction_then(request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) -> ();
-    }
-}
-
 impl Database for Service {
-    fn administration(&self) -> Option<&dyn Administration> {
-        self.inner.administration()
+    fn start(&self, call: Call) {
+        let name = call.name();
+        match call {
+            Call::DescribeTable(request, done) => {
+                done(self.inner.describe_table(request).map(|mut response| {
+                    if self.counts_nothing.load(Ordering::SeqCst) {
+                        let table = &mut response.table;
+                        (table.item_count, table.table_size_bytes) = (0, 0);
+                        table.indexes.iter_mut().for_each(|index| (index.item_count, index.index_size_bytes) = (0, 0));
+                    }
+                    response
+                }));
+            }
+            Call::GetItem(..)
+            | Call::PutItem(..)
+            | Call::DeleteItem(..)
+            | Call::UpdateItem(..)
+            | Call::BatchWriteItem(..)
+            | Call::TransactGetItems(..)
+            | Call::TransactWriteItems(..) => {
+                self.inner.start(call);
+                self.asked(name, ());
+            }
+            call => self.inner.start(call),
+        }
     }
 
-    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        let mut response = self.inner.describe_table(request)?;
-        if self.counts_nothing.load(Ordering::SeqCst) {
-            let table = &mut response.table;
-            (table.item_count, table.table_size_bytes) = (0, 0);
-            table.indexes.iter_mut().for_each(|index| (index.item_count, index.index_size_bytes) = (0, 0));
-        }
-        Ok(response)
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        self.asked("BatchGetItem", self.inner.batch_get_rows(request, rows))
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
@@ -127,24 +117,5 @@ impl Database for Service {
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         self.asked("Scan", self.counted(self.inner.scan_rows(request, rows)))
-    }
-
-    handed_on! {
-        create_table(request: CreateTableRequest) -> Result<CreateTableResponse, Error>;
-        list_tables(request: ListTablesRequest) -> Result<ListTablesResponse, Error>;
-        delete_table(request: DeleteTableRequest) -> Result<DeleteTableResponse, Error>;
-        update_time_to_live(request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error>;
-        describe_time_to_live(request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error>;
-    }
-
-    handed_on! { counted
-        "GetItem" get_item(request: GetItemRequest) -> Result<GetItemResponse, Error>;
-        "PutItem" put_item_then(request: PutItemRequest, done: Done<PutItemResponse>) -> ();
-        "DeleteItem" delete_item_then(request: DeleteItemRequest, done: Done<DeleteItemResponse>) -> ();
-        "UpdateItem" update_item_then(request: UpdateItemRequest, done: Done<UpdateItemResponse>) -> ();
-        "BatchGetItem" batch_get_rows(request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error>;
-        "BatchWriteItem" batch_write_item_then(request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) -> ();
-        "TransactGetItems" transact_get_items(request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error>;
-        "TransactWriteItems" transact_write_items_then(request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) -> ();
     }
 }

@@ -30,7 +30,7 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
     (
         "src/engine/runtime",
         &[
-            "batch hold observer pieces signal witness",
+            "batch held_values hold observer pieces signal witness",
             "options",
             "collection_warning throttle_warning",
             "shared",

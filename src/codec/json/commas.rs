@@ -1,4 +1,4 @@
-//! Commas between the values of a text, which are the same in plain JSON, DynamoDB JSON and Ion.
+//! Commas between the values of a text, which are the same in plain JSON and DynamoDB JSON.
 
 use super::sink::Sink;
 

@@ -24,7 +24,7 @@
 //! ```
 //! One item has one content for one order of key attributes, so that contents are equal exactly when items are.
 //!
-//! Binary and no JSON text, although that could be sent as it is: plain JSON, DynamoDB JSON and Ion are made of one form (1.1 µs for an item
+//! Binary and no JSON text, although that could be sent as it is: plain JSON and DynamoDB JSON are made of one form (1.1 µs for an item
 //! of 1 KB), and attributes are found, compared and left out without decoding the others.
 
 mod encode;
@@ -32,7 +32,6 @@ mod read;
 mod tag;
 
 use super::dynamodb_json::DynamodbJson;
-use super::ion::IonText;
 use super::plain_json::PlainJson;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
@@ -119,6 +118,14 @@ impl<'a> Record<'a> {
         read::item(self.content)
     }
 
+    /// What [`Self::to_item`]'s values take in memory with their text in an answer, in bytes; found without making them.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] in what had to be read.
+    pub fn values_bytes(&self) -> Result<usize, StoreError> {
+        read::values_bytes(self.content)
+    }
+
     /// Decodes the attributes whose names `keep` accepts, the others skipped.
     ///
     /// # Errors
@@ -170,16 +177,6 @@ impl<'a> Record<'a> {
     pub fn write_dynamodb_json(&self, keep: &dyn Fn(&str) -> bool, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let start = out.len();
         let done = read::walk(self.content, keep, &mut DynamodbJson::new(out));
-        done.inspect_err(|_| out.truncate(start))
-    }
-
-    /// The same as Ion text.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`], and then nothing is appended.
-    pub fn write_ion(&self, keep: &dyn Fn(&str) -> bool, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        let start = out.len();
-        let done = read::walk(self.content, keep, &mut IonText::new(out));
         done.inspect_err(|_| out.truncate(start))
     }
 }

@@ -196,6 +196,56 @@ pub fn item(content: &[u8]) -> Result<Item, StoreError> {
     Ok(item)
 }
 
+/// A value in a list that grew, and around its text in an answer.
+const VALUE_BYTES: usize = 64;
+/// A node of a map, and how many members it has at least where there are several nodes.
+const NODE_BYTES: usize = 656;
+const NODE_MEMBERS_MIN: usize = 6;
+
+/// What the values of an item take in memory with their text in an answer: at most a hundred and twenty times the item's size.
+pub fn values_bytes(content: &[u8]) -> Result<usize, StoreError> {
+    let (mut bytes, mut members) = (0, 0);
+    attributes(content, |name, cursor| {
+        members += 1;
+        bytes += VALUE_BYTES + name.len() + held(cursor, NESTING_LEVELS_MAX)?;
+        Ok(true)
+    })?;
+    Ok(bytes + nodes_bytes(members))
+}
+
+fn nodes_bytes(members: usize) -> usize {
+    NODE_BYTES * (members / NODE_MEMBERS_MIN).max(1)
+}
+
+/// The same of the value at the cursor, which may have `levels` levels.
+fn held(cursor: &mut Cursor<'_>, levels: usize) -> Result<usize, StoreError> {
+    let levels = inner(levels)?;
+    let value = StoredValue::read(cursor)?;
+    let (mut body, mut bytes, mut members) = (Cursor::new(value.bytes), VALUE_BYTES, 0);
+    match value.kind {
+        AttributeType::L => {
+            while !body.is_empty() {
+                bytes += held(&mut body, levels)?;
+            }
+        }
+        AttributeType::M => {
+            while !body.is_empty() {
+                members += 1;
+                bytes += VALUE_BYTES + body.bytes()?.len() + held(&mut body, levels)?;
+            }
+            bytes += nodes_bytes(members);
+        }
+        AttributeType::Ss | AttributeType::Ns | AttributeType::Bs => {
+            while !body.is_empty() {
+                bytes += VALUE_BYTES + body.bytes()?.len();
+            }
+        }
+        AttributeType::S | AttributeType::N | AttributeType::B => bytes += value.bytes.len(),
+        AttributeType::Bool | AttributeType::Null => {}
+    }
+    Ok(bytes)
+}
+
 pub fn attributes_of(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
     let mut item = Item::default();
     attributes(content, |name, cursor| {

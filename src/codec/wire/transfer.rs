@@ -12,8 +12,8 @@ use crate::codec::digest::{hex, unhex};
 use crate::codec::json::document::Json;
 use crate::model::Word;
 use crate::model::api::transfer::{
-    Compression, Export, ExportFilter, ExportRequest, ExportView, Import, ImportRequest, InputFormat, ListTransfersRequest,
-    ListTransfersResponse, WindowRequest,
+    Compression, Export, ExportFilter, ExportFormat, ExportRequest, ExportView, Import, ImportRequest, InputFormat,
+    ListTransfersRequest, ListTransfersResponse, WindowRequest,
 };
 use crate::model::arn::{ACCOUNT, REGION};
 use crate::model::error::{RecoveryError, ResourceError};
@@ -128,6 +128,7 @@ pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
         prefix: members.owned("S3Prefix").filter(|prefix| !prefix.is_empty()),
         time_ms: members.time_ms("ExportTime"),
         window: window(members)?,
+        format: members.word("ExportFormat").unwrap_or(ExportFormat::DynamoDbJson),
         filter: members.structure("FilterSpecification").map(filter).transpose()?.unwrap_or_default(),
         client_token: members.owned("ClientToken"),
         // Descriptions repeat members that nothing here reads.

@@ -13,7 +13,6 @@
 mod items;
 mod pages;
 mod passed;
-mod statements;
 
 use std::sync::Arc;
 

@@ -121,9 +121,7 @@ pub fn complete(to: &Side, schema: &TableSchema, watch: &mut WatchIndex<'_>) -> 
 }
 
 fn update(to: &Side, request: UpdateTableRequest) -> Result<(), CopyError> {
-    const NO_CONTROL: Error = Error::Unavailable("this database has no UpdateTable");
-    let control = to.database.administration().ok_or_else(|| to.failed(NO_CONTROL))?;
-    control.update_table(request).map(drop).map_err(|error| to.failed(error))
+    to.database.update_table(request).map(drop).map_err(|error| to.failed(error))
 }
 
 fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {

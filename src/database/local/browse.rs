@@ -26,7 +26,10 @@ use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::{DeleteItemResponse, Page, PutItemRequest, TableDescription};
+use crate::model::api::update_table::IndexForecast;
+use crate::model::api::{
+    CreateTableRequest, DeleteItemResponse, IndexDefinition, Page, PutItemRequest, TableDescription, UpdateTableRequest,
+};
 use crate::model::error::StoreError;
 use crate::model::layout::{MeteredOperation, PlaceRange};
 use crate::model::{AttributeValue, Error, IndexKind, Key, KeyAttribute, TableName, TableSchema};
@@ -82,6 +85,22 @@ impl Browse for LocalDatabase {
         // A global index has no consistent reads.
         let is_consistent = !source.is_index(IndexKind::Global);
         Ok(view.charge_item(&source.table, &address, read_units(item_bytes as usize, is_consistent))?)
+    }
+
+    fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
+        self.engine.check_update_table(requests)
+    }
+
+    fn check_create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
+        self.engine.check_create_table(request)
+    }
+
+    fn forecast_index(&self, request: &UpdateTableRequest, index: &IndexDefinition) -> Result<Option<IndexForecast>, Error> {
+        self.engine.forecast_index(request, index).map(Some)
+    }
+
+    fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error> {
+        self.engine.pause_index_propagation(table, is_paused)
     }
 
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
@@ -234,7 +253,7 @@ impl Browse for LocalDatabase {
     fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
         let timer = self.engine.timer(MeteredOperation::DeleteItem);
         let tables = vec![request.delete.table_name.clone()];
-        self.engine.park_item_then(request, timer.then(tables, done));
+        self.engine.park_item_then(request, Box::new(move |outcome| done(timer.end(&tables, outcome, |_| None))));
     }
 
     fn parked(

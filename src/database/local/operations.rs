@@ -1,100 +1,37 @@
 //! The DynamoDB operations: the engine has them all. Each data operation is timed here, whatever front end it came from.
 
 use super::LocalDatabase;
-use crate::database::admin::Administration;
 use crate::database::layout::Layout;
-use crate::database::{BatchRows, Database, Done, Rows};
-use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest, CreateTableResponse,
-    DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse,
-    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse,
-    Page, PutItemRequest, PutItemResponse, QueryRequest, ScanRequest, TransactGetItemsRequest, TransactGetItemsResponse,
-    TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest,
-    UpdateTimeToLiveResponse,
-};
+use crate::database::{BatchRows, Database, Rows};
+use crate::engine::Engine;
+use crate::expr::partiql;
+use crate::model::api::operation::operations;
+use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, Page, QueryRequest, ScanRequest};
 use crate::model::layout::MeteredOperation;
 use crate::model::{Error, TableName};
 
+/// Hands each operation to the engine's method of its name.
+macro_rules! engine {
+    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
+        fn begin(engine: &Engine, call: Call) {
+            match call { $(Call::$name(request, done) => engine!(@$way engine, $method, request, done),)* }
+        }
+    };
+    (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done($engine.$method(&$request)) };
+    (@Controls $engine:ident, $method:ident, $request:ident, $done:ident) => { $done($engine.$method($request)) };
+    (@Writes $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
+}
+operations!(engine);
+
 impl Database for LocalDatabase {
-    fn administration(&self) -> Option<&dyn Administration> {
-        Some(self)
-    }
-
-    fn layout(&self) -> Option<&dyn Layout> {
-        Some(self)
-    }
-
-    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        self.engine.create_table(request)
-    }
-
-    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        self.engine.describe_table(&request)
-    }
-
-    fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        self.engine.list_tables(&request)
-    }
-
-    fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
-        self.engine.delete_table(request)
-    }
-
-    fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
-        self.engine.update_time_to_live(request)
-    }
-
-    fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
-        self.engine.describe_time_to_live(&request)
-    }
-
-    fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
-        let timer = self.engine.timer(MeteredOperation::GetItem);
-        timer.end([&request.table_name], self.engine.get_item(&request), |_| None)
-    }
-
-    fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        let timer = self.engine.timer(MeteredOperation::PutItem);
-        let tables = vec![request.table_name.clone()];
-        self.engine.put_item_then(request, timer.then(tables, done));
-    }
-
-    fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        let timer = self.engine.timer(MeteredOperation::DeleteItem);
-        let tables = vec![request.table_name.clone()];
-        self.engine.delete_item_then(request, timer.then(tables, done));
+    fn start(&self, call: Call) {
+        begin(&self.engine, self.timed(call));
     }
 
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
         let timer = self.engine.timer(MeteredOperation::BatchGetItem);
         let tables = request.request_items.iter().map(|table| &table.table_name);
         timer.end(tables, self.engine.batch_get_item(request, rows), |_| None)
-    }
-
-    fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        let timer = self.engine.timer(MeteredOperation::BatchWriteItem);
-        let tables = request.request_items.iter().map(|table| table.table_name.clone()).collect();
-        self.engine.batch_write_item_then(request, timer.then(tables, done));
-    }
-
-    fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
-        {
-            let timer = self.engine.timer(MeteredOperation::TransactGetItems);
-            let tables = distinct(request.transact_items.iter().map(|get| &get.table_name));
-            timer.end(tables, self.engine.transact_get_items(&request), |_| None)
-        }
-    }
-
-    fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
-        let timer = self.engine.timer(MeteredOperation::TransactWriteItems);
-        let tables = distinct(request.transact_items.iter().map(|write| &write.table_name)).into_iter().cloned().collect();
-        self.engine.transact_write_items_then(request, timer.then(tables, done));
-    }
-
-    fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
-        let timer = self.engine.timer(MeteredOperation::UpdateItem);
-        let tables = vec![request.table_name.clone()];
-        self.engine.update_item_then(request, timer.then(tables, done));
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
@@ -106,10 +43,62 @@ impl Database for LocalDatabase {
         let timer = self.engine.timer(MeteredOperation::Scan);
         timer.end([&request.table_name], self.engine.scan(request, rows), |page| Some(page.count))
     }
+
+    fn layout(&self) -> Option<&dyn Layout> {
+        Some(self)
+    }
+}
+
+impl LocalDatabase {
+    /// A call that is counted by the tables that it names, and told how long it took, before who asked hears of it.
+    fn timed(&self, call: Call) -> Call {
+        let (operation, tables) = match call {
+            Call::ExecuteStatement(request, done) => {
+                let timer = self.engine.timer(MeteredOperation::ExecuteStatement);
+                let statement = request.statement.clone();
+                let timed = move |outcome: Result<ExecuteStatementResponse, Error>| {
+                    // Which table a statement is about is read again where it failed.
+                    let table = match &outcome {
+                        Ok(response) => Some(response.table_name.clone()),
+                        Err(_) => partiql::table_of(&statement),
+                    };
+                    done(timer.end(&table, outcome, |response| u64::try_from(response.items.len()).ok()));
+                };
+                return Call::ExecuteStatement(request, Box::new(timed));
+            }
+            Call::GetItem(ref request, _) => (MeteredOperation::GetItem, vec![request.table_name.clone()]),
+            Call::PutItem(ref request, _) => (MeteredOperation::PutItem, vec![request.table_name.clone()]),
+            Call::DeleteItem(ref request, _) => (MeteredOperation::DeleteItem, vec![request.table_name.clone()]),
+            Call::UpdateItem(ref request, _) => (MeteredOperation::UpdateItem, vec![request.table_name.clone()]),
+            Call::BatchWriteItem(ref request, _) => {
+                let tables = request.request_items.iter().map(|table| table.table_name.clone());
+                (MeteredOperation::BatchWriteItem, tables.collect())
+            }
+            Call::TransactGetItems(ref request, _) => {
+                let tables = request.transact_items.iter().map(|get| get.table_name.clone());
+                (MeteredOperation::TransactGetItems, distinct(tables))
+            }
+            Call::TransactWriteItems(ref request, _) => {
+                let tables = request.transact_items.iter().map(|write| write.table_name.clone());
+                (MeteredOperation::TransactWriteItems, distinct(tables))
+            }
+            Call::BatchExecuteStatement(ref request, _) => {
+                let tables = request.statements.iter().filter_map(|one| partiql::table_of(&one.statement));
+                (MeteredOperation::BatchExecuteStatement, distinct(tables))
+            }
+            Call::ExecuteTransaction(ref request, _) => {
+                let tables = request.statements.iter().filter_map(|one| partiql::table_of(&one.statement));
+                (MeteredOperation::ExecuteTransaction, distinct(tables))
+            }
+            other => return other,
+        };
+        let timer = self.engine.timer(operation);
+        call.heard(move |failure| timer.count(&tables, failure, None))
+    }
 }
 
 /// Each table once.
-fn distinct<'t>(names: impl Iterator<Item = &'t TableName>) -> Vec<&'t TableName> {
+fn distinct(names: impl Iterator<Item = TableName>) -> Vec<TableName> {
     let mut distinct = Vec::new();
     for name in names {
         if !distinct.contains(&name) {

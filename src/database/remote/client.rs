@@ -9,18 +9,19 @@ use std::sync::{Arc, OnceLock};
 use super::chains::Chains;
 use super::consumption::Charged;
 use super::service::Service;
-use super::shards;
+use super::shards::{self, Streams};
 use super::workers::Workers;
-use crate::codec::json::document::{Document, Json};
+use crate::codec::json::document::{Document, Json, is_json};
 use crate::codec::json::edit;
 use crate::codec::wire::{
     answer, batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream,
     describe_table, execute_statement, execute_transaction, get_item, get_records, get_shard_iterator, list_streams, list_tables,
-    page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item,
+    page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item, update_table,
 };
-use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, Verbatim, admin};
+use crate::database::{BatchRows, Database, Rows, Verbatim};
 use crate::engine::clock::{Clock, SystemClock};
 use crate::expr::{KeyConditionShape, PlaceholderUse};
+use crate::model::api::operation::{Way, operations};
 use crate::model::api::*;
 use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
 use crate::model::{Error, Item, TableName, arn};
@@ -74,12 +75,6 @@ impl Client {
         write(&mut body);
         let answer = self.raw(operation, &body)?;
         read(Document::parse(answer).map_err(answer::unreadable)?.root())
-    }
-
-    /// Makes a request where it holds nobody.
-    fn later<T: 'static>(&self, done: Done<T>, ask: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static) {
-        let client = self.clone();
-        self.shared.workers.run(move || done(ask(&client)));
     }
 
     /// As `read`, when ARNs in the answer's `member` were looked at.
@@ -162,7 +157,104 @@ fn check_precondition(precondition: Option<Precondition>) -> Result<(), Error> {
 
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
+/// What is not made here.
+macro_rules! unavailable {
+    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
+        fn unavailable(call: &Call) -> Error {
+            Error::Unavailable(match call {
+                $(Call::$name(..) => {
+                    concat!(stringify!($name), " is not made through a remote mount; use the service's own tools for it")
+                })*
+            })
+        }
+    };
+}
+operations!(unavailable);
+
 impl Database for Client {
+    /// A write is made where it holds nobody.
+    fn start(&self, call: Call) {
+        match call.way() {
+            Way::Reads | Way::Controls => self.ask(call),
+            Way::Writes => {
+                let client = self.clone();
+                self.shared.workers.run(move || client.ask(call));
+            }
+        }
+    }
+
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        // Its fault is seen by the service too: all keys are there.
+        let request = BatchGetItemRequest { return_consumed_capacity: DETAIL, ..request.clone() };
+        self.call(
+            "BatchGetItem",
+            |out| batch_get_item::write_request(&request, out),
+            |json| batch_get_item::read_response(json, &request, rows),
+        )
+    }
+
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        check(request.start_key_fault.clone().map(|fault| Box::new(QueryError::StartKeyValue(fault).into())))?;
+        let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
+        let shape = request.key_condition_expression.as_deref().and_then(|text| {
+            // One that cannot be read is refused by the service.
+            KeyConditionShape::parse(text, &request.placeholders, &mut PlaceholderUse::default()).ok()
+        });
+        let fits = |item: &Item| shape.as_ref().is_none_or(|shape| shape.admits(item));
+        let write = |start: Option<&Item>, out: &mut Vec<u8>| {
+            let exclusive_start_key = start.cloned();
+            query::write_request(&QueryRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
+        };
+        self.page("Query", write, start, |json| page::read(json, table, fits, rows))
+    }
+
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let fault = request.start_key_fault.clone().map(QueryError::StartKeyValue).or(request.segment_fault.clone());
+        check(fault.map(|fault| Box::new(fault.into())))?;
+        let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
+        let write = |start: Option<&Item>, out: &mut Vec<u8>| {
+            let exclusive_start_key = start.cloned();
+            scan::write_request(&ScanRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
+        };
+        self.page("Scan", write, start, |json| page::read(json, table, |_| true, rows))
+    }
+
+    fn verbatim(&self) -> Option<&dyn Verbatim> {
+        Some(self)
+    }
+}
+
+impl Client {
+    fn ask(&self, call: Call) {
+        match call {
+            Call::GetItem(request, done) => done(self.get_item(request)),
+            Call::PutItem(request, done) => done(self.put_item(request)),
+            Call::UpdateItem(request, done) => done(self.update_item(request)),
+            Call::DeleteItem(request, done) => done(self.delete_item(request)),
+            Call::BatchWriteItem(request, done) => done(self.batch_write_item(request)),
+            Call::TransactGetItems(request, done) => done(self.transact_get_items(request)),
+            Call::TransactWriteItems(request, done) => done(self.transact_write_items(request)),
+            Call::ExecuteStatement(request, done) => done(self.execute_statement(request)),
+            Call::BatchExecuteStatement(request, done) => done(self.batch_execute_statement(request)),
+            Call::ExecuteTransaction(request, done) => done(self.execute_transaction(request)),
+            Call::GetRecords(request, done) => done(shards::records(&AsTold(self), request)),
+            Call::GetShardIterator(request, done) => done(shards::iterator(&AsTold(self), request)),
+            Call::DescribeStream(request, done) => done(shards::describe(&AsTold(self), &request)),
+            Call::ListStreams(request, done) => done(self.list_streams(request)),
+            Call::DescribeTable(request, done) => done(self.describe_table(request)),
+            Call::ListTables(request, done) => done(self.list_tables(request)),
+            Call::CreateTable(request, done) => done(self.create_table(request)),
+            Call::UpdateTable(request, done) => done(self.update_table(request)),
+            Call::DeleteTable(request, done) => done(self.delete_table(request)),
+            Call::DescribeTimeToLive(request, done) => done(self.describe_time_to_live(request)),
+            Call::UpdateTimeToLive(request, done) => done(self.update_time_to_live(request)),
+            call => {
+                let error = unavailable(&call);
+                call.refuse(error);
+            }
+        }
+    }
+
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         let answer = self.call(
             "CreateTable",
@@ -229,10 +321,6 @@ impl Database for Client {
         self.call("PutItem", |out| put_item::write_request(&request, out), put_item::read_response)
     }
 
-    fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        self.later(done, |client| client.put_item(request));
-    }
-
     fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
         check_precondition(request.precondition)?;
         let is_asked = request.return_values == ReturnValues::AllOld;
@@ -240,10 +328,6 @@ impl Database for Client {
         let request = DeleteItemRequest { return_values: ReturnValues::AllOld, return_consumed_capacity: DETAIL, ..request };
         let answer = self.call("DeleteItem", |out| delete_item::write_request(&request, out), delete_item::read_response)?;
         Ok(DeleteItemResponse { attributes: answer.attributes.filter(|_| is_asked), ..answer })
-    }
-
-    fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        self.later(done, |client| client.delete_item(request));
     }
 
     fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
@@ -255,20 +339,6 @@ impl Database for Client {
         Ok(answer)
     }
 
-    fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
-        self.later(done, |client| client.update_item(request));
-    }
-
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
-        // Its fault is seen by the service too: all keys are there.
-        let request = BatchGetItemRequest { return_consumed_capacity: DETAIL, ..request.clone() };
-        self.call(
-            "BatchGetItem",
-            |out| batch_get_item::write_request(&request, out),
-            |json| batch_get_item::read_response(json, &request, rows),
-        )
-    }
-
     fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
         let request = BatchWriteItemRequest { return_consumed_capacity: DETAIL, ..request };
         self.call(
@@ -276,10 +346,6 @@ impl Database for Client {
             |out| batch_write_item::write_request(&request, out),
             |json| batch_write_item::read_response(json, &request),
         )
-    }
-
-    fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        self.later(done, |client| client.batch_write_item(request));
     }
 
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
@@ -310,58 +376,19 @@ impl Database for Client {
         )
     }
 
-    fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
-        self.later(done, |client| client.transact_write_items(request));
+    fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
+        if request.has_replicas {
+            return Err(Error::Unavailable(
+                "replicas are not changed through a remote mount; use the service's own tools for them",
+            ));
+        }
+        self.call(
+            "UpdateTable",
+            |out| update_table::write_request(&request, out),
+            |json| self.read_table(&request.table_name, (json, "TableDescription"), update_table::read_response),
+        )
     }
 
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        check(request.start_key_fault.clone().map(|fault| Box::new(QueryError::StartKeyValue(fault).into())))?;
-        let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
-        let shape = request.key_condition_expression.as_deref().and_then(|text| {
-            // One that cannot be read is refused by the service.
-            KeyConditionShape::parse(text, &request.placeholders, &mut PlaceholderUse::default()).ok()
-        });
-        let fits = |item: &Item| shape.as_ref().is_none_or(|shape| shape.admits(item));
-        let write = |start: Option<&Item>, out: &mut Vec<u8>| {
-            let exclusive_start_key = start.cloned();
-            query::write_request(&QueryRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
-        };
-        self.page("Query", write, start, |json| page::read(json, table, fits, rows))
-    }
-
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        let fault = request.start_key_fault.clone().map(QueryError::StartKeyValue).or(request.segment_fault.clone());
-        check(fault.map(|fault| Box::new(fault.into())))?;
-        let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
-        let write = |start: Option<&Item>, out: &mut Vec<u8>| {
-            let exclusive_start_key = start.cloned();
-            scan::write_request(&ScanRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
-        };
-        self.page("Scan", write, start, |json| page::read(json, table, |_| true, rows))
-    }
-
-    fn administration(&self) -> Option<&dyn admin::Administration> {
-        Some(self)
-    }
-
-    fn verbatim(&self) -> Option<&dyn Verbatim> {
-        Some(self)
-    }
-}
-
-impl Verbatim for Client {
-    /// What was consumed is asked for; who did not ask is not told.
-    fn pass(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let is_charged = Charged::of(operation, body).is_some();
-        let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
-        let answer = self.raw(operation, asking.as_deref().unwrap_or(body))?;
-        let answer = if asking.is_some() { edit::without(&answer, "ConsumedCapacity") } else { answer };
-        let is_marked = operation == "DeleteItem" && memchr::memmem::find(&answer, delete_item::ASKED_AGAIN.as_bytes()).is_some();
-        Ok(if is_marked { edit::without(&answer, delete_item::ASKED_AGAIN) } else { answer })
-    }
-}
-
-impl Streams for Client {
     fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
         let home = request.exclusive_start.as_ref().map(|stream| self.home(&stream.table_name)).transpose()?;
         self.call(
@@ -375,54 +402,9 @@ impl Streams for Client {
         )
     }
 
-    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        shards::describe(&AsTold(self), &request)
-    }
-
-    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        shards::iterator(&AsTold(self), request)
-    }
-
-    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        shards::records(&AsTold(self), request)
-    }
-}
-
-/// Streams with the shards that the service has.
-struct AsTold<'c>(&'c Client);
-
-impl Streams for AsTold<'_> {
-    fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-        self.0.list_streams(request)
-    }
-
-    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        let home = self.0.home(&request.stream.table_name)?;
-        self.0.call("DescribeStream", |out| describe_stream::write_request(&request, &home, out), describe_stream::read_response)
-    }
-
-    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        let home = self.0.home(&request.stream.table_name)?;
-        self.0.call(
-            "GetShardIterator",
-            |out| get_shard_iterator::write_request(&request, &home, out),
-            get_shard_iterator::read_response,
-        )
-    }
-
-    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        self.0.call("GetRecords", |out| get_records::write_request(&request, out), get_records::read_response)
-    }
-}
-
-impl Statements for Client {
     fn execute_statement(&self, request: ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
         let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
         self.call("ExecuteStatement", |out| execute_statement::write_request(&request, out), execute_statement::read_response)
-    }
-
-    fn execute_statement_then(&self, request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) {
-        self.later(done, |client| client.execute_statement(request));
     }
 
     fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
@@ -446,16 +428,47 @@ impl Statements for Client {
         Ok(BatchExecuteStatementResponse { responses: faults.into_iter().filter_map(of).collect(), ..answer })
     }
 
-    fn batch_execute_statement_then(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {
-        self.later(done, |client| client.batch_execute_statement(request));
-    }
-
     fn execute_transaction(&self, request: ExecuteTransactionRequest) -> Result<ExecuteTransactionResponse, Error> {
         let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
         self.call("ExecuteTransaction", |out| execute_transaction::write_request(&request, out), execute_transaction::read_response)
     }
+}
 
-    fn execute_transaction_then(&self, request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) {
-        self.later(done, |client| client.execute_transaction(request));
+impl Verbatim for Client {
+    /// What was consumed is asked for; who did not ask is not told.
+    fn pass(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+        let is_charged = Charged::of(operation, body).is_some();
+        let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
+        let answer = self.raw(operation, asking.as_deref().unwrap_or(body))?;
+        // Of operations that tell nothing it is empty.
+        if !answer.is_empty() && !is_json(&answer) {
+            return Err(answer::unreadable("it is no JSON"));
+        }
+        let answer = if asking.is_some() { edit::without(&answer, "ConsumedCapacity") } else { answer };
+        let is_marked = operation == "DeleteItem" && memchr::memmem::find(&answer, delete_item::ASKED_AGAIN.as_bytes()).is_some();
+        Ok(if is_marked { edit::without(&answer, delete_item::ASKED_AGAIN) } else { answer })
+    }
+}
+
+/// Streams with the shards that the service has.
+struct AsTold<'c>(&'c Client);
+
+impl Streams for AsTold<'_> {
+    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+        let home = self.0.home(&request.stream.table_name)?;
+        self.0.call("DescribeStream", |out| describe_stream::write_request(&request, &home, out), describe_stream::read_response)
+    }
+
+    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+        let home = self.0.home(&request.stream.table_name)?;
+        self.0.call(
+            "GetShardIterator",
+            |out| get_shard_iterator::write_request(&request, &home, out),
+            get_shard_iterator::read_response,
+        )
+    }
+
+    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+        self.0.call("GetRecords", |out| get_records::write_request(&request, out), get_records::read_response)
     }
 }

@@ -2,30 +2,21 @@
 //! own secret.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::budget::{Meter, TableSums};
-use crate::database::entries::{Collection, EntryKey, PartitionKey, Position, Source};
 use crate::database::{Database, layout};
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::engine::meter::sums::History;
 use crate::model::api::{DescribeTableRequest, TableDescription};
 use crate::model::error::RemoteCause;
-use crate::model::layout::{
-    BigCollection, Billing, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
-    PlaceRange, SourceMetrics, SplitCandidate, TableMetrics, ThrottleWarning, TimeSpan, Window,
-};
+use crate::model::layout::{Billing, Metrics, SourceMetrics, TableMetrics, TimeSpan, Window};
 use crate::model::prices::{PriceTable, Spent};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
 use crate::model::{Error, IndexName, TableName};
-
-const PARTITIONS: Error = Error::Unavailable(
-    "the service does not tell of its partitions; pull the table with `ddbfs pull` and look at the model of them in a local mount",
-);
 
 /// So long a description is good: its counters change every six hours, its units seldom.
 const KNOWN_FOR: Duration = Duration::from_secs(10);
@@ -128,67 +119,7 @@ impl layout::Layout for RemoteLayout {
         self.meter.prices()
     }
 
-    fn count_user_error(&self) {}
-
-    fn partition_limits(&self) -> PartitionLimits {
-        PartitionLimits::default()
-    }
-
-    fn collection_bytes_max(&self) -> u64 {
-        PartitionLimits::default().bytes_max
-    }
-
-    fn collection_warnings(&self) -> Vec<CollectionWarning> {
-        Vec::new()
-    }
-
-    fn throttle_warnings(&self) -> Vec<ThrottleWarning> {
-        Vec::new()
-    }
-
     fn span(&self, window: Window) -> TimeSpan {
         window.span(SystemClock.now_ms())
-    }
-
-    fn partitions(&self, _source: &Source, _window: Window) -> Result<Vec<PartitionReport>, Error> {
-        Err(PARTITIONS)
-    }
-
-    fn partition_of(&self, _source: &Source, _key: &PartitionKey) -> Result<u32, Error> {
-        Err(PARTITIONS)
-    }
-
-    fn partition_of_entry(&self, _source: &Source, _key: &EntryKey) -> Result<u32, Error> {
-        Err(PARTITIONS)
-    }
-
-    fn partition_content(&self, _source: &Source, _of: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error> {
-        Err(PARTITIONS)
-    }
-
-    fn bound_key(&self, _source: &Source, _place: &[u8]) -> Result<Option<BoundKey>, Error> {
-        Err(PARTITIONS)
-    }
-
-    fn collections_in(
-        &self,
-        _source: &Source,
-        _range: &PlaceRange,
-        _after: Option<&Position>,
-        _visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        Err(PARTITIONS)
-    }
-
-    fn hot_keys(&self, _source: &Source, _window: Window, _count: usize) -> Result<Vec<HotKey>, Error> {
-        Err(PARTITIONS)
-    }
-
-    fn hot_items(&self, _source: &Source, _count: usize) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
-        Err(PARTITIONS)
-    }
-
-    fn big_collections(&self, _source: &Source, _count: usize) -> Result<Vec<BigCollection>, Error> {
-        Err(PARTITIONS)
     }
 }

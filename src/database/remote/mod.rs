@@ -3,7 +3,6 @@
 //! ```text
 //! browse     what a mount asks, by the operations alone
 //! client     the operations as a Database: typed request -> body -> Service -> typed answer
-//! control    what it has of the control plane
 //! chains     that pages move on
 //! shards     the shards of a stream as one
 //! layout     what this mount consumed, as metrics
@@ -19,7 +18,6 @@ pub mod budget;
 mod chains;
 pub mod client;
 mod consumption;
-mod control;
 pub mod layout;
 pub mod service;
 mod shards;

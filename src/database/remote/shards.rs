@@ -7,7 +7,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::database::Streams;
 use crate::model::api::{
     DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
     GetShardIteratorResponse, SequenceNumber, Shard, ShardPosition, StreamName, StreamStatus,
@@ -39,6 +38,13 @@ impl Place {
     fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
+}
+
+/// Streams with the shards that the service has.
+pub trait Streams {
+    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error>;
+    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error>;
+    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error>;
 }
 
 /// All shards that the service tells of, page by page; the answer without them.
@@ -189,7 +195,7 @@ mod tests {
 
     use super::*;
     use crate::model::Item;
-    use crate::model::api::{ListStreamsRequest, ListStreamsResponse, Origin, StreamEvent, StreamRecord, StreamViewType};
+    use crate::model::api::{Origin, StreamEvent, StreamRecord, StreamViewType};
 
     /// Shards with the numbers of their records, told of one by one; a page of records has two.
     struct Family {
@@ -228,10 +234,6 @@ mod tests {
     }
 
     impl Streams for Family {
-        fn list_streams(&self, _request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-            Err(Error::ResourceNotFound)
-        }
-
         fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
             let shards = self.shards.lock().unwrap();
             let behind = |start: &String| shards.iter().position(|(shard, _)| shard.shard_id == *start).unwrap() + 1;

@@ -43,7 +43,7 @@ pub use operations::{Outcome, TableMeter};
 use pyramid::{Pyramid, Slots};
 use record::HeatRecord;
 use sums::{History, SumSlots};
-use top_keys::{Counter, ItemCounter, TopKeys};
+use top_keys::{ItemCounter, TopKeys};
 use window::{Gauge, LastMinute};
 
 /// The meters of everything.
@@ -368,22 +368,10 @@ impl SourceMeter {
         self.counts.lock().warm.get(&id).map(|warm| warm.samples.recent(now_ms)).unwrap_or_default()
     }
 
-    /// The counted keys, the hottest by all their load first.
-    #[must_use]
-    pub fn top_keys(&self, count: usize) -> Vec<Counter> {
-        self.counts.lock().keys.hottest(count)
-    }
-
     /// The counted single items with their places, the hottest by all their load first; `None` while they are not counted.
     #[must_use]
     pub fn top_items(&self, count: usize) -> Option<Vec<ItemCounter>> {
         self.counts.lock().items.as_ref().map(|items| items.hottest(count))
-    }
-
-    /// The load of one key, if it is among the counted.
-    #[must_use]
-    pub fn key(&self, digest: &Digest) -> Option<Counter> {
-        self.counts.lock().keys.all().find(|counter| counter.digest == *digest).copied()
     }
 }
 

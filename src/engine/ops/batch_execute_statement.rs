@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::base::capacity::read_units;
 use crate::engine::catalog::TableEntry;
-use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::runtime::{Done, Engine, HeldValues, Transaction};
 use crate::engine::statements::select_statement;
 use crate::engine::statements::write_statement::{self, Prepared};
 use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
@@ -17,7 +17,7 @@ const OPERATION: &str = "BatchExecuteStatement";
 
 impl Engine {
     /// Reads and tells `done` at once, or starts the writes and tells after their commit.
-    pub fn batch_execute_statement_then(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {
+    pub fn batch_execute_statement(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {
         let statements: Vec<Result<Statement, Error>> = request.statements.iter().map(read).collect();
         let is_read = |statement: &Statement| matches!(statement, Statement::Select(_));
         let (reads, writes): (Vec<&Statement>, Vec<&Statement>) =
@@ -54,12 +54,14 @@ impl Engine {
         }
         refuse_duplicates(planned.iter().flatten().map(|(_, plan)| plan))?;
         let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+        let mut held = HeldValues::default();
         for (plan, asked) in planned.into_iter().zip(&request.statements) {
             let (table_name, outcome) = match plan {
                 Err(error) => (None, Err(error)),
                 Ok((statement, (table, key))) => {
                     let units = |bytes| read_units(bytes, asked.consistent_read);
-                    let outcome = fails_alone(select_statement::one(&view, &statement, (&table, &key), units))?.map(|found| {
+                    let found = select_statement::one(&view, &statement, (&table, &key), &mut held, units);
+                    let outcome = fails_alone(found)?.map(|found| {
                         super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
                         found.item
                     });

@@ -14,7 +14,7 @@ use crate::model::{AttributeValue, Error, Item, Key};
 
 impl Engine {
     /// Starts a batch of writes; `done` hears of it after the commit.
-    pub fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+    pub fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
         if let Err(error) = check_values(&request) {
             return done(Err(error));
         }

@@ -10,7 +10,7 @@ use crate::model::{AttributeValue, Error};
 
 impl Engine {
     /// Starts a delete; `done` hears of it after the commit.
-    pub fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+    pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         match check_shape(&request) {
             Ok(guard) => self.shared.submit(move |transaction| delete(transaction, &request, &guard), done),
             Err(error) => done(Err(error)),
@@ -34,6 +34,7 @@ pub(in crate::engine) fn delete(
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
     guard.check_paths(&table)?;
     let stored = Stored::look_at(transaction, &table, &key)?;
+    transaction.held_values.change(stored.record()?)?;
     guard.check(&stored)?;
     let existed = stored.record()?.is_some();
     let attributes = match request.return_values {

@@ -11,7 +11,7 @@ use crate::model::error::StatementError;
 
 impl Engine {
     /// Runs a SELECT and tells `done` of it at once, or starts a write and tells after the commit.
-    pub fn execute_statement_then(&self, request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) {
+    pub fn execute_statement(&self, request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) {
         match partiql::read(&request.statement, &request.parameters) {
             Err(error) => done(Err(error)),
             Ok(Statement::Select(statement)) => done(self.select(&statement, &request)),

@@ -7,7 +7,7 @@ use super::transact_write_items::{self, Actions, Checked};
 use crate::codec::digest::Digest;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
 use crate::engine::catalog::TableEntry;
-use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::runtime::{Done, Engine, HeldValues, Transaction};
 use crate::engine::statements::next_token::statement_digest;
 use crate::engine::statements::select_statement;
 use crate::engine::statements::write_statement::{self, Effect};
@@ -23,7 +23,7 @@ const OPERATION: &str = "ExecuteTransaction";
 
 impl Engine {
     /// Reads and tells `done` at once, or starts the writes and tells after their commit.
-    pub fn execute_transaction_then(&self, request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) {
+    pub fn execute_transaction(&self, request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) {
         let statements = match read(&request) {
             Ok(statements) => statements,
             Err(error) => return done(Err(error)),
@@ -56,10 +56,10 @@ impl Engine {
         reasons.finish()?;
         refuse_duplicates(planned.iter().map(|(_, plan)| plan))?;
         let mut response = ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: Vec::new(), is_read: true };
-        let mut left = TRANSACTION_BYTES_MAX;
+        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
         for (statement, (table, key)) in &planned {
             let units = |bytes| TRANSACTION_FACTOR * read_units(bytes, true);
-            let found = select_statement::one(&view, statement, (table, key), units)?;
+            let found = select_statement::one(&view, statement, (table, key), &mut held, units)?;
             left = left.checked_sub(found.bytes).ok_or(TransactionError::TooLarge)?;
             super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
             response.responses.push(found.item);

@@ -55,9 +55,9 @@ impl Engine {
     ///
     /// # Errors
     /// `TableNotFound`; those of the store.
-    pub fn list_insights(&self, table: Option<&TableName>) -> Result<Vec<Insights>, Error> {
+    pub fn list_insights(&self, table: &Option<TableName>) -> Result<Vec<Insights>, Error> {
         let view = self.view()?;
-        let names = table.map_or_else(|| catalog::all_tables(view.read()), |name| Ok(vec![name.clone()]))?;
+        let names = table.as_ref().map_or_else(|| catalog::all_tables(view.read()), |name| Ok(vec![name.clone()]))?;
         let mut list = Vec::new();
         for name in names {
             let base = InsightsTarget { table: name.clone(), index: None };

@@ -11,7 +11,7 @@ use crate::model::{Error, Key};
 
 impl Engine {
     /// Starts a put; `done` hears of it after the commit.
-    pub fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
+    pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
         match check_shape(&request) {
             Ok(guard) => self.shared.submit(move |transaction| put(transaction, &request, &guard), done),
             Err(error) => done(Err(error)),
@@ -53,6 +53,7 @@ fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guar
     let key = check_keys(&table, request)?;
     guard.check_paths(&table)?;
     let stored = Stored::look_at(transaction, &table, &key)?;
+    transaction.held_values.change(stored.record()?)?;
     guard.check(&stored)?;
     let attributes = match request.return_values {
         ReturnValues::AllOld => stored.item()?.cloned(),

@@ -10,7 +10,7 @@ use crate::engine::base::item_key;
 use crate::engine::base::keys::EntryAddress;
 use crate::engine::catalog::TableEntry;
 use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
-use crate::engine::runtime::{Engine, View};
+use crate::engine::runtime::{Engine, HeldValues, View};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{ConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
@@ -44,12 +44,13 @@ impl Engine {
         let planned = plan(&view, request, projections)?;
         let mut response = TransactGetItemsResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
         check_capacity(&view, &planned)?;
-        let mut left = TRANSACTION_BYTES_MAX;
+        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
         for read in &planned {
             let address = EntryAddress::of_item(read.table.source, &read.key);
             let record = view.entry(&address)?;
             let bytes = record.map_or(0, |record| record.item_bytes() as usize);
             left = left.checked_sub(bytes).ok_or(TransactionError::TooLarge)?;
+            record.map_or(Ok(()), |record| held.read(&record))?;
             response.responses.push(record.map(|record| item(record, read)).transpose()?.flatten());
             let table = TRANSACTION_FACTOR * read_units(bytes, true);
             view.charge_item(&read.table, &address, table)?;

@@ -25,7 +25,7 @@ mod request_digest;
 
 impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.
-    pub fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+    pub fn transact_write_items(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         match check_shape(&request) {
             Ok(checked) => {
                 let token = request.client_request_token.clone().map(|token| (token, request_digest::of(&request.transact_items)));
@@ -237,6 +237,7 @@ fn plan<'r>(
             }
             Err(error) => return Err(error),
         };
+        transaction.held_values.change(stored.record()?)?;
         match decide(write, checked, (&table, &key), &stored) {
             Ok(outcome) => planned.push(Planned { table, key, stored, outcome }),
             Err(Error::ConditionalCheckFailed { item }) => reasons[place] = CancellationReason::ConditionalCheckFailed { item },

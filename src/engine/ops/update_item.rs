@@ -10,7 +10,7 @@ use crate::model::{AttributeValue, Error};
 
 impl Engine {
     /// Starts an update; `done` hears of it after the commit.
-    pub fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+    pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         match check_shape(&request) {
             Ok(plan) => self.shared.submit(move |transaction| update(transaction, &request, &plan), done),
             Err(error) => done(Err(error)),
@@ -30,6 +30,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: 
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
     plan.check_table(&table)?;
     let stored = Stored::look_at(transaction, &table, &key)?;
+    transaction.held_values.change(stored.record()?)?;
     let new = plan.apply(&table, &key, &stored)?;
     let applied = write::replace(transaction, &table, &key, &stored, new.as_ref())?;
     let item_collection_metrics = match request.return_item_collection_metrics {

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
+use super::held_values::HeldValues;
 use super::observer::{self, Committed, Patience, Written, with_patience};
 use super::shared::Shared;
 use super::transaction::{Purpose, Transaction};
@@ -24,6 +27,16 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
+        let value = Arc::new(Mutex::new(None));
+        let (mut run, of_run) = (run, Arc::clone(&value));
+        self.submit_untyped(
+            Box::new(move |transaction| run(transaction).map(|found| *of_run.lock() = Some(found))),
+            Box::new(move |outcome| done(outcome.and_then(|()| value.lock().take().ok_or(CLOSED)))),
+        );
+    }
+
+    /// As [`Shared::submit`], compiled once for all changes.
+    fn submit_untyped(self: &Arc<Self>, run: Change, done: Done<()>) {
         self.store.submit(Box::new(SubmittedChange {
             shared: Arc::clone(self),
             run,
@@ -40,15 +53,20 @@ impl Shared {
     }
 
     /// Queues a change; its outcome comes after the commit.
-    fn submit_to_receiver<T, F>(self: &Arc<Self>, run: F) -> Receiver<Result<T, Error>>
+    fn submit_to_slot<T, F>(self: &Arc<Self>, run: F) -> Pending<T>
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let (sender, receiver) = sync_channel(1);
-        // Nobody listens when the engine ended meanwhile.
-        self.submit(run, Box::new(move |outcome| drop(sender.send(outcome))));
-        receiver
+        let ((end, ended), value) = (sync_channel(1), Arc::new(Mutex::new(None)));
+        let of_done = Arc::clone(&value);
+        let done = move |outcome| {
+            *of_done.lock() = Some(outcome);
+            // Nobody listens when the engine ended meanwhile.
+            let _ = end.send(());
+        };
+        self.submit(run, Box::new(done));
+        Pending { value, ended }
     }
 
     /// Runs a change to its end.
@@ -57,7 +75,10 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        lead(|| self.submit_to_receiver(run)).recv().unwrap_or(Err(Error::Store(StoreError::Closed)))
+        let pending = lead(|| self.submit_to_slot(run));
+        // An error: it is dropped, and nothing was kept.
+        let _ = pending.ended.recv();
+        pending.outcome()
     }
 
     /// As [`Shared::submit_and_wait`], but gives up waiting when the engine ends.
@@ -66,25 +87,42 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let receiver = self.submit_to_receiver(run);
+        let pending = self.submit_to_slot(run);
         // Not simply waited for: the engine may be dropped by a `done`, on the writer thread, which then waits in `Background::end` for
         // this thread, and would never come to the write.
-        loop {
-            match receiver.recv_timeout(PATIENCE) {
-                Ok(outcome) => return outcome,
-                Err(RecvTimeoutError::Timeout) if !self.signal.is_ending() => {}
-                Err(_) => return Err(Error::Store(StoreError::Closed)),
+        while pending.ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if self.signal.is_ending() {
+                return Err(CLOSED);
             }
         }
+        pending.outcome()
+    }
+}
+
+/// A change that is waited for. The channel says only that it ended, so that it is compiled once.
+struct Pending<T> {
+    value: Arc<Mutex<Option<Result<T, Error>>>>,
+    ended: Receiver<()>,
+}
+
+impl<T> Pending<T> {
+    fn outcome(self) -> Result<T, Error> {
+        self.value.lock().take().unwrap_or(Err(CLOSED))
     }
 }
 
 /// One operation's change. It may run more than once, and must not write before it has decided to succeed: a refusal leaves the
 /// transaction to the other jobs in it.
-struct SubmittedChange<T, F> {
+type Change = Box<dyn FnMut(&mut Transaction<'_>) -> Result<(), Error> + Send>;
+
+/// What is heard of a change of which nothing was heard.
+const CLOSED: Error = Error::Store(StoreError::Closed);
+
+/// A change on its way through the store.
+struct SubmittedChange {
     shared: Arc<Shared>,
-    run: F,
-    outcome: Option<Result<T, Error>>,
+    run: Change,
+    outcome: Option<Result<(), Error>>,
     /// Of the last run.
     charges: Charges,
     /// Of the last run, too.
@@ -94,20 +132,18 @@ struct SubmittedChange<T, F> {
     /// By the last run.
     written: Vec<Written>,
     ended_tables: Vec<TableName>,
-    done: Done<T>,
+    done: Done<()>,
 }
 
-impl<T, F> WriteJob for SubmittedChange<T, F>
-where
-    T: Send + 'static,
-    F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
-{
+impl WriteJob for SubmittedChange {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
         // All of it anew: the store runs a job again when its map grew, or when another job of the batch failed.
         let written = (self.witness.is_some() || self.shared.observers.any()).then(Vec::new);
         let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
         let ended_tables = Vec::new();
-        let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose, written, ended_tables };
+        let held_values = HeldValues::default();
+        let mut transaction =
+            Transaction { batch, shared: &self.shared, origin, charges, held_values, purpose, written, ended_tables };
         let outcome = (self.run)(&mut transaction);
         self.is_removal = transaction.purpose == Purpose::Removal;
         self.charges = transaction.charges;
@@ -136,7 +172,7 @@ where
         let outcome = match (result, self.outcome) {
             (Err(error), _) => Err(Error::Store(error)),
             (Ok(()), Some(outcome)) => outcome,
-            (Ok(()), None) => Err(Error::Store(StoreError::Closed)),
+            (Ok(()), None) => Err(CLOSED),
         };
         // Before who waits is told: whoever has the answer finds the write counted, and knows its own write from those of others.
         let is_committed = !matches!(outcome, Err(Error::Store(_)));

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::engine::Engine;
 use super::shared::Shared;
 use crate::engine::meter::Outcome;
-use crate::model::api::Done;
 use crate::model::layout::MeteredOperation;
 use crate::model::{Error, TableName};
 
@@ -41,24 +40,21 @@ impl Timer {
         outcome: Result<T, Error>,
         returned: impl Fn(&T) -> Option<u64>,
     ) -> Result<T, Error> {
-        let kind = outcome.as_ref().map_or_else(Outcome::of, |_| Outcome::Success);
+        self.count(tables, outcome.as_ref().err(), outcome.as_ref().ok().and_then(returned));
+        outcome
+    }
+
+    /// Counts, for each table that the operation names, that it ended, with this failure or with so many items.
+    pub fn count<'t>(self, tables: impl IntoIterator<Item = &'t TableName>, failure: Option<&Error>, returned: Option<u64>) {
+        let kind = failure.map_or(Outcome::Success, Outcome::of);
         // CloudWatch counts them for the account alone, not by table.
         if kind == Outcome::UserError {
-            self.shared.meter.user_error();
-            return outcome;
+            return self.shared.meter.user_error();
         }
         let latency_ms = self.started.elapsed().as_secs_f64() * 1e3;
-        let returned = outcome.as_ref().ok().and_then(returned);
         let now_ms = self.shared.options.clock.now_ms();
         for table in tables {
             self.shared.meter.table(table).count_operation(now_ms, self.operation, kind, (latency_ms, returned));
         }
-        outcome
-    }
-
-    /// A `done` that measures before it hears of the outcome.
-    #[must_use]
-    pub fn then<T: 'static>(self, tables: Vec<TableName>, done: Done<T>) -> Done<T> {
-        Box::new(move |outcome| done(self.end(&tables, outcome, |_| None)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::held_values::HeldValues;
 use super::observer::Written;
 use super::shared::Shared;
 use crate::engine::catalog::{self, TableEntry};
@@ -20,6 +21,8 @@ pub struct Transaction<'t> {
     pub origin: Origin,
     /// What it consumes.
     pub charges: Charges,
+    /// What it has in memory of the items that it looked at.
+    pub held_values: HeldValues,
     pub(super) purpose: Purpose,
     /// The items it wrote, if there is who hears of them.
     pub(super) written: Option<Vec<Written>>,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::next_token::Position;
 use crate::codec::record::Record;
+use crate::codec::row::Row;
 use crate::engine::base::item_key;
 use crate::engine::base::keys::{self, EntryAddress};
 use crate::engine::catalog::TableEntry;
@@ -13,7 +14,7 @@ use crate::engine::read::range;
 use crate::engine::read::select::{self, columns_of};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::StartKey;
-use crate::engine::runtime::View;
+use crate::engine::runtime::{HeldValues, View};
 use crate::expr::partiql::plan::{self, KeyedRead};
 use crate::expr::partiql::{Select, keys as named};
 use crate::model::api::ConsumedCapacity;
@@ -198,7 +199,7 @@ fn readings(source: &ReadSource, reads: Option<Vec<KeyedRead>>, order: Option<Or
 fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Position) -> Result<Selected, Error> {
     let mut selected =
         Selected { items: Vec::new(), consumed_capacity: ConsumedCapacity::default(), last_evaluated_key: None, next: None };
-    let mut after = start.after;
+    let (mut after, mut held) = (start.after, HeldValues::default());
     let mut bytes = 0;
     if start.read >= readings.len() {
         return Err(StatementError::NextToken.into());
@@ -210,7 +211,7 @@ fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Positi
             plan.range = range_after(&plan, &key)?;
         }
         let mut failed = None;
-        let part = page::read_part(view, &plan, bytes, &mut |row| match row.to_item() {
+        let part = page::read_part(view, &plan, bytes, &mut |row| match owned(row, &mut held) {
             Ok(item) => selected.items.push(item),
             Err(error) => failed = Some(error),
         });
@@ -223,7 +224,7 @@ fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Positi
             other => other?,
         };
         if let Some(error) = failed {
-            return Err(error.into());
+            return Err(error);
         }
         selected.consumed_capacity.add(&part.page.consumed_capacity);
         bytes = part.bytes;
@@ -241,6 +242,14 @@ fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Positi
         }
     }
     Ok(selected)
+}
+
+/// The row's item, its values counted before they are made.
+fn owned(row: Row<'_>, held: &mut HeldValues) -> Result<Item, Error> {
+    if let Row::Record(record) = &row {
+        held.read(record)?;
+    }
+    Ok(row.to_item()?)
 }
 
 /// What is left of a range after a key that a token named, which must lie in it.
@@ -288,12 +297,14 @@ pub fn one(
     view: &View<'_>,
     statement: &Select,
     (table, key): (&TableEntry, &Key),
+    held: &mut HeldValues,
     units_of: impl FnOnce(usize) -> f64,
 ) -> Result<One, Error> {
     let address = EntryAddress::of_item(table.source, key);
     view.admit_item(table, &address)?;
     let record = view.entry(&address)?;
     let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+    record.map_or(Ok(()), |record| held.read(&record))?;
     let item = record.map(|record: Record<'_>| record.to_item()).transpose()?;
     let item = match statement.columns()? {
         Some(columns) => item.map(|item| columns_of(columns, &item)),

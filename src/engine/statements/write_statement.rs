@@ -111,8 +111,15 @@ impl Prepared {
             }
             Err(error) => return Err(error),
         };
-        match self.run_on(transaction, table, (key, &stored)) {
-            Ok((returned, consumed_capacity)) => Ok(Written { outcome: Ok(returned), consumed_capacity }),
+        let held = transaction.held_values.bytes();
+        let counted = transaction.held_values.change(stored.record()?);
+        match counted.and_then(|()| self.run_on(transaction, table, (key, &stored))) {
+            Ok((returned, consumed_capacity)) => {
+                if returned.is_none() {
+                    transaction.held_values.let_go(held);
+                }
+                Ok(Written { outcome: Ok(returned), consumed_capacity })
+            }
             Err(error @ Error::Store(_)) => Err(error),
             Err(error) => {
                 // A write that is refused costs what its item does.

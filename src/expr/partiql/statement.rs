@@ -83,17 +83,6 @@ pub enum Statement {
     Write(Write),
 }
 
-impl Statement {
-    /// The table it is about.
-    #[must_use]
-    pub fn table(&self) -> &TableName {
-        match self {
-            Self::Select(select) => &select.table,
-            Self::Write(write) => &write.table,
-        }
-    }
-}
-
 /// Parses a statement and puts its parameters in place.
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 //! shapes.rs                             what items look like, for both texts of it
 //! folders.rs  scratch.rs                folders without items, scratch files
 //! index_drafts.rs  plans.rs             what becomes an index, what a definition would do
-//! dropped_names.rs                      what a program restores in the place of derived files
+//! in_progress.rs                        what one process is in the middle of
 //! journal.rs  calls.rs  last.rs  reports.rs   failures, slow calls, answers and batches that people read back
 //! stream/                               today's changes of a table as a file that grows
 //! paths.rs                              the path of a node, for people
@@ -18,8 +18,8 @@
 //! (`texts.rs`, `shapes.rs` within it), the log of a stream, and a directory's own listing.
 
 pub mod calls;
-pub mod dropped_names;
 pub mod folders;
+pub mod in_progress;
 pub mod index_drafts;
 pub mod journal;
 pub mod last;
@@ -41,8 +41,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use calls::Calls;
-use dropped_names::{Copies, DroppedNames};
 use folders::Folders;
+use in_progress::{DroppedNames, InProgress};
 use index_drafts::IndexDrafts;
 use journal::Journal;
 use last::LastAnswers;
@@ -75,6 +75,8 @@ pub struct Mount {
     pub started_ms: u64,
     /// What open files and directories may hold.
     pub budget: Budget,
+    /// What requests that are written to files may take.
+    pub requests: Budget,
     pub texts: LongTexts,
     pub written: WrittenTexts,
     pub folders: Mutex<Folders>,
@@ -89,7 +91,7 @@ pub struct Mount {
     hidden: AtomicUsize,
     pub dropped: Mutex<DroppedNames>,
     /// Tables that a program copies others into.
-    pub copies: Copies,
+    pub in_progress: InProgress,
     pub journal: Journal,
     pub calls: Calls,
     pub last: LastAnswers,
@@ -120,13 +122,15 @@ pub fn is_place_of_dropped(directory: &Node) -> bool {
 impl Mount {
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
+        let memory = Memory::of_process();
         Self {
             db,
             options,
             config: OnceLock::new(),
             kept: OnceLock::new(),
             started_ms: now_ms(),
-            budget: Memory::of_process().open_files,
+            budget: memory.open_files,
+            requests: memory.requests,
             texts: LongTexts::default(),
             written: WrittenTexts::default(),
             folders: Mutex::default(),
@@ -138,7 +142,7 @@ impl Mount {
             deferred: Mutex::default(),
             hidden: AtomicUsize::new(0),
             dropped: Mutex::default(),
-            copies: Copies::default(),
+            in_progress: InProgress::default(),
             journal: Journal::default(),
             calls: Calls::default(),
             last: LastAnswers::default(),
@@ -156,7 +160,7 @@ impl Mount {
 
     /// Is what is written to derived files of this table taken and dropped?
     pub(in crate::fs) fn restores(&self, table: &TableName) -> bool {
-        self.options.restore || self.copies.holds(table)
+        self.options.restore || self.in_progress.is_being_made(table)
     }
 
     /// What the database tells of its layout.

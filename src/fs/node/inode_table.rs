@@ -8,7 +8,8 @@
 //! *after* the commit. So either the reader sees the write, or the writer sees the mark.
 //!
 //! Of a directory that is removed the kernel marks its inode dead, as long as anybody holds it: whatever is made in its place needs
-//! another number. One that is renamed keeps its number, by which those who hold it go on in it, under its new name. So a directory's
+//! another number. So does what was below: the kernel knows one name of a directory, and would move it from the removed one, which
+//! it refuses with ESTALE while others rename (`__d_unalias` in Linux). One that is renamed keeps its number, by which those who hold it go on in it, under its new name. So a directory's
 //! number is that of its node ([`Node::ino`]) only until then.
 
 use std::num::NonZeroU32;
@@ -172,10 +173,27 @@ impl InodeTable {
         self.others.lock().numbers.get(&ino).copied().unwrap_or(ino)
     }
 
-    /// The directory is no more: before the kernel hears of it, which then marks its inode dead.
-    pub fn removed(&self, node: &Node) {
-        if node.kind() == Kind::Directory {
-            self.set(&mut self.others.lock(), node, KnownNode::Other(None));
+    /// The directory is no more, nor are those below: before the kernel hears of it, which then marks its inode dead.
+    pub fn removed(&self, directory: &Node) {
+        if directory.kind() != Kind::Directory {
+            return;
+        }
+        let mut others = self.others.lock();
+        self.set(&mut others, directory, KnownNode::Other(None));
+        // All other directories are removed when there are none in them.
+        if matches!(directory, Node::Table(_) | Node::Index(_)) {
+            self.removed_below(&mut others, directory);
+        }
+    }
+
+    fn removed_below(&self, others: &mut Others, directory: &Node) {
+        for shard in &self.shards {
+            for slot in shard.lock().slots.values_mut().filter(|slot| slot.node.is_directory()) {
+                if let Some(below) = slot.node.node().filter(|node| node.is_below(directory)) {
+                    others.numbers.remove(&below.ino());
+                    slot.node = KnownNode::Other(None);
+                }
+            }
         }
     }
 
@@ -339,7 +357,7 @@ impl InodeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TableName;
+    use crate::model::{AttributeValue, IndexName};
 
     fn table(name: &str) -> Node {
         Node::Table(TableName::new(name).unwrap())
@@ -391,6 +409,33 @@ mod tests {
         assert!(forget(again).is_some() && forget(two).is_none());
         assert_eq!(ino("Three"), table("Three").ino());
         assert_eq!(ino("Two"), LAST_FIXED_INO + 2);
+    }
+
+    #[test]
+    fn directories_below_a_removed_table_or_index_have_other_numbers_when_they_are_made_again() {
+        let inodes = InodeTable::default();
+        let ino = |node: &Node| inodes.mark(node.clone(), false).unwrap().ino;
+        let source = |table: &str, index: Option<&str>| Source {
+            table: TableName::new(table).unwrap(),
+            index: index.map(|name| IndexName::new(name).unwrap()),
+        };
+        let partition = || vec![AttributeValue::S("u1".to_owned())];
+        let below = |source: &Source| [Node::Items(source.clone()), Node::Collection(source.clone(), partition())];
+        let (base, index) = (source("One", None), source("One", Some("by-x")));
+        let (of_table, of_index) = (below(&base), below(&index));
+        let index = Node::Index(index);
+        let others = [Node::Schema(base), table("Two"), Node::Items(source("Two", None))];
+        let numbers = |nodes: &[Node]| -> Vec<u64> { nodes.iter().map(ino).collect() };
+        let before = (numbers(&of_table), numbers(&of_index), ino(&index), numbers(&others));
+        inodes.removed(&index);
+        let after = (numbers(&of_table), numbers(&of_index), ino(&index), numbers(&others));
+        assert_eq!((&after.0, &after.3), (&before.0, &before.3));
+        assert!(after.1.iter().all(|ino| !before.1.contains(ino)) && before.1.iter().all(|ino| inodes.is_removed(*ino)));
+        inodes.removed(&table("One"));
+        let again = (numbers(&of_table), numbers(&of_index), ino(&index), numbers(&others));
+        let is_other = |again: &[u64], before: &[u64]| again.iter().all(|ino| !before.contains(ino));
+        assert!(is_other(&again.0, &after.0) && is_other(&again.1, &after.1) && again.2 != after.2);
+        assert_eq!(again.3, before.3, "files, and another table");
     }
 
     #[test]

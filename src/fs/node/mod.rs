@@ -171,6 +171,17 @@ impl Node {
         }
     }
 
+    /// Is it below the directory of that table or index?
+    #[must_use]
+    pub fn is_below(&self, directory: &Self) -> bool {
+        match (directory, self) {
+            (Self::Table(table), _) => self.table() == Some(table) && self != directory,
+            (Self::Index(index), Self::Items(source) | Self::Collection(source, _)) => source == index,
+            (Self::Index(index), Self::Special(special)) => special.source.as_ref() == Some(index),
+            _ => false,
+        }
+    }
+
     /// The inode number.
     #[must_use]
     pub fn ino(&self) -> u64 {

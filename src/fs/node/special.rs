@@ -267,10 +267,13 @@ impl Special {
         self.identity.as_deref().unwrap_or(&self.path)
     }
 
-    /// The inode number.
+    /// The inode number. A file in the place of a directory, which was removed and may be held, has another.
     #[must_use]
     pub fn ino(&self) -> u64 {
-        ino::alone(Tag::Special, self.identity().as_bytes())
+        match self.kind {
+            Kind::Directory => ino::alone(Tag::Special, format!("{}/", self.identity()).as_bytes()),
+            _ => ino::alone(Tag::Special, self.identity().as_bytes()),
+        }
     }
 
     /// The table it belongs to.
@@ -301,7 +304,7 @@ impl Special {
     }
 }
 
-/// A [`Special`] that many may hold: equal when the identities are.
+/// A [`Special`] that many may hold: equal when the identities are, of directories and of others.
 #[derive(Debug, Clone)]
 pub struct SpecialNode(Arc<Special>);
 
@@ -321,7 +324,7 @@ impl Deref for SpecialNode {
 
 impl PartialEq for SpecialNode {
     fn eq(&self, other: &Self) -> bool {
-        self.identity() == other.identity()
+        self.identity() == other.identity() && (self.kind == Kind::Directory) == (other.kind == Kind::Directory)
     }
 }
 

@@ -5,7 +5,7 @@
 //! | nobody says when a request is whole | [`Brackets`] sees the bracket that ends it; the write with it runs the request, and fails with its errno |
 //! | reader and writer share one file offset (`exec 3<>F; echo … >&3; cat <&3`) | the answer begins where the request ended; who goes back to offset 0 finds it there |
 //! | a shell that has only `>` | `.ddb/last/response.json` has the answer too, also that of a failed request |
-//! | a request takes long | it runs on a thread for such work |
+//! | a request takes long, or much memory | it runs on a thread for such work, which waits for memory first |
 
 use std::sync::Arc;
 
@@ -26,7 +26,10 @@ use crate::fs::open::host::{Host, noted, on_behalf_of};
 use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::{Bytes, OpenFlags, Reply};
 use crate::fs::process::{Caller, same_process};
-use crate::protocol::{self, Failure};
+use crate::model::Error;
+use crate::protocol::memory::{READ_FACTOR, bytes_needed, bytes_of, may_have};
+use crate::protocol::{self, Failure, Operation};
+use crate::store::budget::PATIENCE;
 
 /// The file in `.ddb/` that takes transactions of both kinds.
 pub const TRANSACT_NAME: &str = "transact";
@@ -87,6 +90,15 @@ impl Room for ApiFile {
     ) -> Result<Handle, FsError> {
         let open = OpenApi { file: *self, path: at.path.clone(), opener: caller.pid, state: Mutex::default() };
         Ok(Handle::Special(Arc::new(open)))
+    }
+}
+
+/// The operation that may need most memory of those that a request with this text may be of.
+fn largest(file: ApiFile, text: &[u8]) -> &'static str {
+    match file {
+        ApiFile::Operation(name) => name,
+        _ if may_have(text, b"Get") => "TransactGetItems",
+        _ => "TransactWriteItems",
     }
 }
 
@@ -177,14 +189,24 @@ impl Exchange {
 impl OpenApi {
     /// Runs a whole request: its answer, or what it failed with.
     fn run(&self, host: &dyn Host, caller: Caller, text: &[u8]) -> Result<(), FsError> {
+        let needed = bytes_needed(protocol::find(largest(self.file, text)), text, false);
+        let Ok(mut memory) = host.mount().requests.wait_blocking(needed, PATIENCE) else {
+            let (answer, ended) = failed(Failure::Operation(Error::TooManyValues), None);
+            self.answer(host, caller, answer);
+            return ended;
+        };
         let (answer, ended) = match Document::parse(text.to_vec()) {
             Ok(request) => on_behalf_of(host, caller.pid, || call(host.mount(), operation(self.file, request.root()), request)),
-            Err(error) => {
-                let told = Failure::Wire(WireError::NotAnObject).error_body(None).json();
-                (told, Err(FsError::Json(error)))
-            }
+            Err(error) => (failed(Failure::Wire(WireError::NotAnObject), None).0, Err(FsError::Json(error))),
         };
-        let mut answer = answer;
+        // What was read was about as much as is answered: a large permit is given back when the heap is trimmed.
+        memory.shrink(bytes_of(text.len(), false) + READ_FACTOR * answer.capacity());
+        self.answer(host, caller, answer);
+        ended
+    }
+
+    /// Keeps the answer to what is running, which ends.
+    fn answer(&self, host: &dyn Host, caller: Caller, mut answer: Vec<u8>) {
         answer.push(b'\n');
         answer.shrink_to_fit();
         let answer = Arc::new(answer);
@@ -194,24 +216,26 @@ impl OpenApi {
         state.answer = answer;
         state.answer_start = None;
         state.is_running = false;
-        ended
     }
 }
 
 fn call(mount: &Mount, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
     match protocol::call(operation, request, &*mount.db, HOST) {
         Ok(answer) => (answer, Ok(())),
-        Err(failure) => {
-            let told = failure.error_body(protocol::find(operation));
-            let body = told.json();
-            let (exception, text) = (told.exception, told.text.unwrap_or_default());
-            let cause = match failure {
-                Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => FsError::Database(error),
-                Failure::UnknownOperation | Failure::NotServed(_) | Failure::Wire(_) => FsError::Body(text.clone()),
-            };
-            (body, Err(FsError::Answered { failure: Box::new(cause), exception, text }))
-        }
+        Err(failure) => failed(failure, protocol::find(operation)),
     }
+}
+
+/// The answer to a request that failed, and its errno.
+fn failed(failure: Failure, operation: Option<&Operation>) -> (Vec<u8>, Result<(), FsError>) {
+    let told = failure.error_body(operation);
+    let body = told.json();
+    let (exception, text) = (told.exception, told.text.unwrap_or_default());
+    let cause = match failure {
+        Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => FsError::Database(error),
+        Failure::UnknownOperation | Failure::Wire(_) => FsError::Body(text.clone()),
+    };
+    (body, Err(FsError::Answered { failure: Box::new(cause), exception, text }))
 }
 
 impl OpenSpecial for OpenApi {

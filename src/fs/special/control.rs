@@ -39,16 +39,13 @@ pub fn command(host: &Arc<dyn Host>, at: &Special, data: &[u8]) -> Result<(), Fs
         ["create", keys @ ..] if !keys.is_empty() => {
             let name = format!("{table}@{}", keys.join(","));
             let request = draft::one_step(&name).ok_or(FsError::NotFound)??;
-            Ok(schema::create_table(mount, request)?)
+            Ok(schema::create_table(&**host, request)?)
         }
         ["gsi", words @ ..] => {
             let request = index_draft::of_words(&*mount.schema(table)?, words)?;
             Ok(super::index_draft::update(mount, request)?)
         }
-        ["gsi-propagation", change @ ("pause" | "resume")] => {
-            let control = mount.db.administration().ok_or(FsError::Unsupported("another service takes no such commands"))?;
-            Ok(control.pause_index_propagation(table, *change == "pause")?)
-        }
+        ["gsi-propagation", change @ ("pause" | "resume")] => Ok(mount.db.pause_index_propagation(table, *change == "pause")?),
         _ => Err(FsError::Invalid(
             "the commands are: create pk:S [sk:N], drop, gsi NAME key:S [sort:N] [keys | all | include=a,b], gsi-propagation pause | resume",
         )),

@@ -13,7 +13,7 @@ use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
 use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::{OpenFlags, Reply};
-use crate::fs::path::table_name;
+use crate::fs::path::{QUERIES_NAME, table_name};
 use crate::fs::process::Caller;
 use crate::fs::time::now_ms;
 use crate::model::TableName;
@@ -30,29 +30,45 @@ fn node(path: String, parent: &Node, kind: Kind, target: &str) -> Node {
 /// The name in that directory, if it was made and forgotten.
 pub fn find(mount: &Mount, parent: &Node, name: &str) -> Option<Node> {
     let path = path_in(mount, parent, name);
-    let kind = mount.dropped.lock().get(&path, now_ms()).copied()?;
-    Some(node(path, parent, kind, ""))
+    let (kind, target) = mount.dropped.lock().get(&path, now_ms()).cloned()?;
+    Some(node(path, parent, kind, &target))
 }
 
 /// Makes a name in that directory.
 pub fn make(mount: &Mount, parent: &Node, name: &str, kind: Kind) -> Node {
     let path = path_in(mount, parent, name);
-    mount.dropped.lock().keep(path.clone(), kind, now_ms());
+    mount.dropped.lock().keep(path.clone(), (kind, String::new()), now_ms());
     node(path, parent, kind, "")
 }
 
 /// Makes a symlink in that directory.
-pub fn make_link(mount: &Mount, parent: &Node, name: &str, target: &str) -> Node {
+///
+/// # Errors
+/// `NotFound` when it is a folder of a draft that has become a table.
+pub fn make_link(mount: &Mount, parent: &Node, name: &str, target: &str) -> Result<Node, FsError> {
     let path = path_in(mount, parent, name);
-    mount.dropped.lock().keep(path.clone(), Kind::Symlink, now_ms());
-    node(path, parent, Kind::Symlink, target)
+    // Under the lock until the link is kept: whoever ends the draft takes its links.
+    let drafts = mount.drafts.lock();
+    if matches!(parent, Node::DraftFolder(table, _) if drafts.get(table).is_none()) {
+        return Err(FsError::NotFound);
+    }
+    mount.dropped.lock().keep(path.clone(), (Kind::Symlink, target.to_owned()), now_ms());
+    Ok(node(path, parent, Kind::Symlink, target))
+}
+
+/// Takes the links that were made in `queries/` of a draft: the name and the target of each.
+pub fn take_links(mount: &Mount, table: &TableName) -> Vec<(String, String)> {
+    let folder = format!("{}/{QUERIES_NAME}/", table_name(table));
+    let is_link = |path: &String, (kind, _): &(Kind, String)| *kind == Kind::Symlink && path.starts_with(&folder);
+    let taken = mount.dropped.lock().take_if(is_link);
+    taken.into_iter().map(|(path, (_, target))| (path[folder.len()..].to_owned(), target)).collect()
 }
 
 /// Keeps the folders of a draft that becomes a table, where they are not items'.
 pub fn keep_folders<'f>(mount: &Mount, table: &TableName, folders: impl Iterator<Item = &'f str>) {
     let mut names = mount.dropped.lock();
     for folder in folders.filter(|folder| *folder != "items" && !folder.starts_with("items/")) {
-        names.keep(format!("{}/{folder}", table_name(table)), Kind::Directory, now_ms());
+        names.keep(format!("{}/{folder}", table_name(table)), (Kind::Directory, String::new()), now_ms());
     }
 }
 

@@ -62,10 +62,9 @@ pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Re
 /// UpdateTable.
 ///
 /// # Errors
-/// Those of the operation; `NotSupported` by a database without a control plane.
+/// Those of the operation.
 pub fn update(mount: &Mount, request: UpdateTableRequest) -> Result<(), Error> {
-    let control = mount.db.administration().ok_or(Error::NotSupported("UpdateTable"))?;
-    control.update_table(request).map(drop)
+    mount.db.update_table(request).map(drop)
 }
 
 /// RMDIR of an index: it is dropped.

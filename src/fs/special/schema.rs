@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::codec::json::document::Document;
 use crate::codec::{file_name, wire};
-use crate::database::admin::Administration;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::mount::text::pretty;
@@ -14,10 +13,10 @@ use crate::fs::open::Outcome;
 use crate::fs::open::host::Host;
 use crate::fs::open::text::warn;
 use crate::fs::open::text::{Execute, OpenText};
-use crate::fs::path::table_name;
+use crate::fs::path::{QUERIES_NAME, table_name};
 use crate::fs::process::session_of;
 use crate::fs::source::schema;
-use crate::fs::special::{dropped, forecast};
+use crate::fs::special::{dropped, forecast, queries};
 use crate::fs::time::now_ms;
 use crate::fs::write::Drafts;
 use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
@@ -63,27 +62,22 @@ pub fn store(host: &dyn Host, table: &TableName, request: SchemaRequest) -> Resu
     let mount = host.mount();
     match request {
         SchemaRequest::Create { request, expiry, .. } => {
-            create_table(mount, *request)?;
+            create_table(host, *request)?;
             let Some(attribute_name) = expiry else { return Ok(()) };
             let specification = TimeToLiveSpecification { enabled: true, attribute_name };
             mount.db.update_time_to_live(UpdateTimeToLiveRequest { table_name: table.clone(), specification }).map(drop)
         }
         SchemaRequest::Change(SchemaChange { steps, .. }) if steps.is_empty() => Ok(()),
         SchemaRequest::Change(SchemaChange { steps, .. }) => {
-            let administration = administration(mount)?;
             let requests: Vec<UpdateTableRequest> = steps.iter().filter_map(update_request).collect::<Result<_, _>>()?;
             // All of them before the first: a definition is either changed as it says or, short of a race, not at all.
-            administration.check_update_table(&requests).map_err(|(_, error)| error)?;
+            mount.db.check_update_table(&requests).map_err(|(_, error)| error)?;
             for (done, step) in steps.iter().enumerate() {
-                perform_step(mount, administration, step).inspect_err(|_| warn_of_part(host, table, &steps[..done]))?;
+                perform_step(mount, step).inspect_err(|_| warn_of_part(host, table, &steps[..done]))?;
             }
             Ok(())
         }
     }
-}
-
-fn administration(mount: &Mount) -> Result<&dyn Administration, Error> {
-    mount.db.administration().ok_or(Error::NotSupported("changing a table's definition"))
 }
 
 /// Somebody else changed the table between the check and the steps.
@@ -98,17 +92,17 @@ fn warn_of_part(host: &dyn Host, table: &TableName, done: &[PlannedRequest]) {
     }
 }
 
-fn perform_step(mount: &Mount, administration: &dyn Administration, step: &PlannedRequest) -> Result<(), Error> {
+fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
     let document = Document::of(&step.request);
     let json = document.root();
     match step.operation {
-        "UpdateTable" => administration.update_table(wire::update_table::request(json).map_err(wire_error)?).map(drop),
-        "TagResource" => administration.tag_resource(wire::resource::tag_request(json).map_err(wire_error)?),
-        "UntagResource" => administration.untag_resource(wire::resource::untag_request(json).map_err(wire_error)?),
-        "PutResourcePolicy" => administration.put_policy(wire::resource::put_policy_request(json).map_err(wire_error)?).map(drop),
+        "UpdateTable" => mount.db.update_table(wire::update_table::request(json).map_err(wire_error)?).map(drop),
+        "TagResource" => mount.db.tag_resource(wire::resource::tag_request(json).map_err(wire_error)?),
+        "UntagResource" => mount.db.untag_resource(wire::resource::untag_request(json).map_err(wire_error)?),
+        "PutResourcePolicy" => mount.db.put_policy(wire::resource::put_policy_request(json).map_err(wire_error)?).map(drop),
         "DeleteResourcePolicy" => {
             let request = wire::resource::policy_request(json, "DeleteResourcePolicy").map_err(wire_error)?;
-            administration.delete_policy(request).map(drop)
+            mount.db.delete_policy(request).map(drop)
         }
         "UpdateTimeToLive" => {
             let request = wire::time_to_live::update_request(json).map_err(wire_error)?;
@@ -155,7 +149,7 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
 fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Error> {
     let Some(request) = update_request(step).transpose()? else { return Ok(None) };
     let Some(index) = request.index_updates.iter().flatten().find_map(|update| update.create.as_deref()) else { return Ok(None) };
-    let (forecast, layout) = (administration(mount)?.forecast_index(&request, index)?, mount.db.layout());
+    let (forecast, layout) = (mount.db.forecast_index(&request, index)?, mount.db.layout());
     Ok(forecast.zip(layout).map(|(forecast, layout)| forecast::json(&forecast, layout.prices())))
 }
 
@@ -163,7 +157,7 @@ fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Err
 fn with_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange, Error> {
     if change.refusals.is_empty() {
         let requests: Vec<UpdateTableRequest> = change.steps.iter().filter_map(update_request).collect::<Result<_, _>>()?;
-        match administration(mount)?.check_update_table(&requests) {
+        match mount.db.check_update_table(&requests) {
             Ok(()) => {}
             Err((_, Error::Store(error))) => return Err(Error::Store(error)),
             Err((place, error)) => change.refusals.push(refused(format!("UpdateTable, request {}", place + 1), &error)),
@@ -174,7 +168,7 @@ fn with_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange
 
 fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry: Option<String>) -> Result<SchemaChange, Error> {
     let mut change = SchemaChange::default();
-    match administration(mount)?.check_create_table(request.clone()) {
+    match mount.db.check_create_table(request.clone()) {
         Ok(()) => {}
         Err(Error::Store(error)) => return Err(Error::Store(error)),
         Err(error) => {
@@ -194,9 +188,9 @@ fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry
 }
 
 /// CreateTable; the draft of that name becomes the table. Its folders are collections before it is a table, so that a program
-/// that is at work in them finds them at every moment.
-pub fn create_table(mount: &Mount, request: CreateTableRequest) -> Result<(), Error> {
-    let table = request.table_name.clone();
+/// that is at work in them finds them at every moment; links in its `queries/` are saved queries after it is one.
+pub fn create_table(host: &dyn Host, request: CreateTableRequest) -> Result<(), Error> {
+    let (mount, table) = (host.mount(), request.table_name.clone());
     let made = keep_draft_folders(mount, &mount.drafts.lock(), &request);
     if let Err(error) = mount.db.create_table(request.clone()) {
         if made {
@@ -209,6 +203,16 @@ pub fn create_table(mount: &Mount, request: CreateTableRequest) -> Result<(), Er
     let mut drafts = mount.drafts.lock();
     keep_draft_folders(mount, &drafts, &request);
     drafts.created(&table);
+    let links = dropped::take_links(mount, &table);
+    drop(drafts);
+    let refused = links.into_iter().filter_map(|(name, target)| {
+        let error = queries::save_link(host, &table, &name, &target).err()?;
+        Some(format!("{QUERIES_NAME}/{name} is not saved: {error}"))
+    });
+    let refused: Vec<String> = refused.collect();
+    if !refused.is_empty() {
+        warn(host, &format!("{}/schema.json", table_name(&table)), refused);
+    }
     Ok(())
 }
 

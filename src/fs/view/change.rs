@@ -20,9 +20,9 @@ use crate::fs::special::{dropped, index_draft};
 use crate::fs::special::{room, schema};
 use crate::fs::time::now_ms;
 use crate::fs::tree;
-use crate::fs::write::draft;
+use crate::fs::write::{KeyPart, draft};
 use crate::model::api::parked::ParkedChange;
-use crate::model::api::{DeleteItemRequest, DeleteItemResponse, DeleteTableRequest};
+use crate::model::api::{Call, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest};
 use crate::model::error::InUseError;
 use crate::model::{Error, TableName};
 
@@ -33,16 +33,19 @@ impl View {
     /// `Exists`, or no directory can be made there.
     pub fn mkdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
         let node = self.node(parent)?;
-        let mut made = self.mkdir_in(caller, &node, name);
-        if made.is_err() && matches!(*node, Node::DraftFolder(..)) {
-            // The draft may have become a table just now.
-            // `rsync` and `cp -r` make a draft's folders while its schema.json is being committed.
-            let now = self.node(parent)?;
-            if now != node {
-                made = self.mkdir_in(caller, &now, name);
-            }
-        }
+        let made = self.made_in(parent, &node, |parent| self.mkdir_in(caller, parent, name));
         self.noted(caller, "mkdir", &node, name, made)
+    }
+
+    /// What is made in a directory; in a draft's folder, or in that of the table that the draft has become just now: `rsync` and `cp -r`
+    /// go on in a draft while its schema.json is being committed.
+    fn made_in(&self, ino: u64, node: &Node, make: impl Fn(&Node) -> Result<Attr, FsError>) -> Result<Attr, FsError> {
+        let made = make(node);
+        if made.is_ok() || !matches!(node, Node::DraftFolder(..)) {
+            return made;
+        }
+        let now = self.node(ino)?;
+        if *now == *node { made } else { make(&now) }
     }
 
     fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
@@ -60,7 +63,7 @@ impl View {
             made => made?,
         };
         let attr = self.attr_of(&node, caller)?;
-        self.in_progress.made(attr.ino);
+        self.made_anew(attr.ino);
         self.remember(node, attr)
     }
 
@@ -104,7 +107,7 @@ impl View {
         if let Some(request) = draft::one_step(name) {
             let request = request?;
             let table = request.table_name.clone();
-            schema::create_table(&self.mount, request)?;
+            schema::create_table(self, request)?;
             // The name the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
@@ -167,7 +170,7 @@ impl View {
     /// `Exists`, a bad clause in the target, or no link can be made there.
     pub fn symlink(&self, caller: Caller, parent: u64, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
         let node = self.node(parent)?;
-        let made = self.symlink_in(caller, &node, name, target);
+        let made = self.made_in(parent, &node, |parent| self.symlink_in(caller, parent, name, target));
         self.noted(caller, "symlink", &node, name, made)
     }
 
@@ -181,12 +184,12 @@ impl View {
         };
         let node = match made {
             Err(FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => {
-                dropped::make_link(&self.mount, parent, text(name)?, text(target)?)
+                dropped::make_link(&self.mount, parent, text(name)?, text(target)?)?
             }
             made => made?,
         };
         let attr = self.attr_of(&node, caller)?;
-        self.in_progress.made(attr.ino);
+        self.made_anew(attr.ino);
         self.remember(node, attr)
     }
 
@@ -286,7 +289,7 @@ impl View {
                 Err(error) => reply(Err(error.into())),
             }
         });
-        on_behalf_of(&**self, caller.pid, || self.mount.db.delete_item_then(request, done));
+        on_behalf_of(&**self, caller.pid, || self.mount.db.start(Call::DeleteItem(request, done)));
     }
 
     /// RMDIR: DeleteTable of a table without items, the end of a draft, an empty collection's folder.
@@ -365,11 +368,12 @@ impl View {
         self.mount.folders.lock().drop_table(table);
         self.mount.drop_scratch_of(table);
         self.mount.index_drafts.drop_table(table);
-        self.in_progress.removed(table);
+        self.mount.in_progress.removed(table);
         Ok(())
     }
 
-    /// The scratch files in it go with it; those that are parked are only in `.ddb/scratch/` from now on.
+    /// The scratch files in it go with it, and what is created there and has no text; what is parked is only in `.ddb/scratch/` from
+    /// now on.
     fn remove_collection(self: &Arc<Self>, node: &Node, source: &Source, partition: &PartitionKey) -> Result<(), FsError> {
         let value = partition.first().ok_or(FsError::NotFound)?;
         // What was renamed away is not seen, and would be in the way.
@@ -383,6 +387,8 @@ impl View {
             self.mount.db.change_parked(ParkedChange::Leave { table: source.table.clone(), folder })?
         };
         self.mount.scratch.lock().remove_directory(node);
+        let partition = KeyPart::Value(value.clone());
+        self.creations.folder_removed(|target| target.table == source.table && target.key.partition == partition);
         if was_kept || had_parked { Ok(()) } else { Err(FsError::NotFound) }
     }
 }

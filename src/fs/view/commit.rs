@@ -14,7 +14,7 @@ use crate::fs::process::Caller;
 use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::time::now_ms;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
-use crate::model::api::{DeleteItemRequest, DeleteItemResponse, Precondition, PutItemRequest, Version};
+use crate::model::api::{Call, DeleteItemRequest, DeleteItemResponse, Precondition, PutItemRequest, Version};
 use crate::model::{Error, Item, Key};
 
 impl Execute<View> for ItemTarget {
@@ -91,19 +91,32 @@ impl View {
     pub(super) fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
         let is_kept = self.mount.options.keep_text && target.form == TextForm::PlainJson;
         let Some(key) = is_kept.then(|| key_of(target)).flatten() else { return };
+        let place = (item_number(&target.table, &key), version);
+        if self.mount.written.get(place).is_some_and(|kept| kept.as_slice() == text) {
+            return;
+        }
         let of_name = key.to_item(&target.key_schema);
         let says_key = |item: Item| of_name.0.iter().all(|(name, value)| item.get(name).is_none_or(|own| own == value));
         if plain_json::parse(text).is_ok_and(says_key) {
-            self.mount.written.keep((item_number(&target.table, &key), version), text);
+            self.mount.written.keep(place, text);
         }
     }
 
-    /// White space after an object belongs to its text, and makes no other version.
-    pub(super) fn keep_whole(&self, open: &OpenText<ItemTarget>) {
-        let state = open.state.lock();
-        if let Some(version) = state.writer.stored() {
-            self.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
+    /// White space that is written after an object belongs to its text, and makes no other version: the file has it when the write
+    /// returns.
+    pub(super) fn keeping_whole(self: &Arc<Self>, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) -> Reply<()> {
+        if !self.mount.options.keep_text {
+            return reply;
         }
+        let (view, open) = (Arc::clone(self), Arc::clone(open));
+        Box::new(move |written| {
+            let state = open.state.lock();
+            if let Some(version) = state.writer.stored() {
+                view.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
+            }
+            drop(state);
+            reply(written);
+        })
     }
 
     /// A created file that nothing was written to is an item from now on: `touch` of a new name, `: > X.json`.
@@ -160,7 +173,7 @@ impl View {
             }
             then();
         });
-        on_behalf_of(&**self, thread, || self.mount.db.delete_item_then(request, done));
+        on_behalf_of(&**self, thread, || self.mount.db.start(Call::DeleteItem(request, done)));
     }
 }
 

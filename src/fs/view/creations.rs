@@ -69,6 +69,15 @@ impl Creations {
         self.by_ino.lock().remove(&ino).is_some()
     }
 
+    /// A folder was removed, and with it the names of those items: as if each had been unlinked.
+    pub fn folder_removed(&self, holds: impl Fn(&ItemTarget) -> bool) {
+        let last = |(ino, creation): (&u64, &Creation)| Some((*ino, Arc::clone(creation.handles.last()?)));
+        let all: Vec<_> = self.by_ino.lock().iter().filter_map(last).collect();
+        for (ino, _) in all.iter().filter(|(_, handle)| holds(handle.state.lock().writer.target())) {
+            self.unlinked(*ino);
+        }
+    }
+
     /// The handle is closed.
     pub fn remove(&self, handle: &Arc<OpenText<ItemTarget>>) {
         let mut by_ino = self.by_ino.lock();

@@ -2,14 +2,15 @@
 //!
 //! | what happens | what the kernel is told | who waits for that |
 //! |---|---|---|
-//! | an item is written | its name is dropped (while it is open: looked up again), and the attributes | who wrote, but for the calls below |
-//! | an item is deleted | the same | the same |
+//! | an item is written | its attributes end (and its name is looked up again, where somebody's look matters) | who wrote, but for the calls below |
+//! | an item is deleted | its name is dropped, and the attributes | the same |
 //! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
 //! | the mount is not alone any more | all names and attributes that it keeps are dropped | the newcomer |
 //! | more nodes are known than [`KNOWN_MAX`] | names are dropped, the oldest first | nobody |
 //!
 //! The order of waiting, which holds no circle: a thread that serves the kernel waits for no notification; nor does one that commits, or
-//! holds a lock. A notification waits for the kernel's lock of its directory, which calls hold that are being answered. So calls that
+//! holds a lock. A notification about a name waits for the kernel's lock of its directory, which calls hold that are being answered, however
+//! many list it; one about attributes waits for nothing, and is all that a written item needs that the kernel knows. Calls that
 //! hold such a lock (unlink, rename, mkdir, rmdir, symlink, create) are answered at once, and what they changed elsewhere is told
 //! after. A call that holds the lock of a file (write, flush, fsync) may be waited for by one that holds a directory's (unlink of the
 //! file), so that it waits for notifications for a moment only ([`Patience::Short`]). All others wait until it is done, or until what
@@ -141,7 +142,7 @@ impl View {
                 && let Some(notice) = self.notice_of(written, ino, committed.patience)
             {
                 // The name goes on, and with it the mark: a rename asks for it.
-                let is_over = !matches!(notice, Notice::Attributes(_));
+                let is_over = !matches!(notice, Notice::Written(..));
                 marks.extend(is_over.then_some((ino, mark)));
                 notices.push(notice);
             }
@@ -159,23 +160,18 @@ impl View {
     }
 
     fn drop_all(&self, marked: &[(u64, Mark)]) -> impl Iterator<Item = Notice> {
-        marked.iter().filter_map(|(ino, _)| self.inodes.get(*ino).map(|node| dropped(*ino, &node)))
+        let name = |ino| item_of(&*self.inodes.get(ino)?).map(name_of_entry);
+        marked.iter().filter_map(move |(ino, _)| Some(Notice::Gone(name(*ino)?, *ino)))
     }
 
     fn notice_of(&self, written: &Written, ino: u64, patience: Patience) -> Option<Notice> {
         let name = || name_of(&written.table, &written.key);
-        let is_settled = patience == Patience::Settled;
         match written.version {
-            None if is_settled => None,
-            None => Some(Notice::Gone(name(), ino)),
             // For whom a look at the item matters, that begins with its name.
             Some(version) if self.reads.is_to_be_seen(ino, version) => Some(Notice::Changed(name(), ino)),
-            Some(_) if is_settled => None,
-            // The kernel has the inode while a file is open: no answer that is on its way can bring it anew.
-            Some(_) if self.handles.is_open(ino) && patience == Patience::Short => Some(Notice::Attributes(ino)),
-            Some(_) if self.handles.is_open(ino) => Some(Notice::Changed(name(), ino)),
-            // Dropped, so that its next name is the first and is kept.
-            Some(_) => Some(Notice::Gone(name(), ino)),
+            _ if patience == Patience::Settled => None,
+            Some(_) => Some(Notice::Written(name(), ino)),
+            None => Some(Notice::Gone(name(), ino)),
         }
     }
 
@@ -189,9 +185,8 @@ impl View {
         let Some(kernel) = self.keeping.kernel.read().clone().filter(|_| !notices.is_empty()) else { return then() };
         self.keeping.told.notices.fetch_add(notices.len() as u64, Ordering::Relaxed);
         for notice in &mut notices {
-            if let Notice::Changed(name, _) | Notice::Gone(name, _) | Notice::Dropped(name) = notice {
-                name.parent = self.inodes.number(name.parent);
-            }
+            let name = notice.name_mut();
+            name.parent = self.inodes.number(name.parent);
         }
         let view = self.me.clone();
         let ended: Then = Box::new(move || {
@@ -242,13 +237,6 @@ fn table_name(table: &TableName) -> Name {
 /// The name of an item's plain text.
 fn name_of(table: &TableName, key: &Key) -> Name {
     name_of_entry(&EntryNode { source: base(table), key: EntryKey { index: None, base: key.clone() }, form: TextForm::PlainJson })
-}
-
-fn dropped(ino: u64, node: &Node) -> Notice {
-    match item_of(node) {
-        Some(entry) => Notice::Gone(name_of_entry(entry), ino),
-        None => Notice::Attributes(ino),
-    }
 }
 
 /// Only files: who is in a directory would find it without a name.

@@ -20,7 +20,7 @@ use crate::fs::tree;
 use crate::fs::write::deferred::Hidden;
 use crate::fs::write::scratch::FileId;
 use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
-use crate::model::api::{DeleteItemRequest, DeleteItemResponse, Precondition};
+use crate::model::api::{Call, DeleteItemRequest, DeleteItemResponse, Precondition};
 use crate::model::{Error, Key, TableName};
 
 /// How long the keeper sleeps when nothing waits.
@@ -176,7 +176,7 @@ impl View {
         });
         match fate {
             Fate::Parked(place, content) => self.mount.db.park_item_then(ParkRequest { delete: request, place, content }, done),
-            Fate::Gone => self.mount.db.delete_item_then(request, done),
+            Fate::Gone => self.mount.db.start(Call::DeleteItem(request, done)),
         }
     }
 

@@ -97,9 +97,9 @@ pub struct Name {
 /// What the kernel is told of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// What it knows of the attributes is over.
-    Attributes(u64),
-    /// The same, and the name is to be looked up again. What was answered in that directory before has arrived when this is done.
+    /// What it knows of the attributes is over; the name goes on.
+    Written(Name, u64),
+    /// The same, and the name is to be looked up again before anybody goes on.
     Changed(Name, u64),
     /// The name is gone, with all that is below; so are the attributes.
     Gone(Name, u64),
@@ -107,9 +107,17 @@ pub enum Notice {
     Dropped(Name),
 }
 
+impl Notice {
+    pub fn name_mut(&mut self) -> &mut Name {
+        match self {
+            Self::Written(name, _) | Self::Changed(name, _) | Self::Gone(name, _) | Self::Dropped(name) => name,
+        }
+    }
+}
+
 /// Who tells the kernel.
 pub trait Kernel: Send + Sync {
-    /// Tells it all of these, then calls `ended`; calls `then` after that, or when patience is over. Never blocks.
+    /// Tells it all of these, then calls `ended`; calls `then` when nothing can be seen that is over, or when patience is. Never blocks.
     fn tell(&self, notices: Vec<Notice>, patience: Patience, ended: Then, then: Then);
 }
 

@@ -15,7 +15,7 @@ use crate::fs::open::directory::{DirectoryStream, FixedLister, Lister};
 use crate::fs::open::found::{Entry, Items, ListedItem};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
-use crate::fs::process::{Caller, has_signal};
+use crate::fs::process::{Caller, has_signal, process_of};
 use crate::fs::source::entry;
 use crate::fs::time::now_ms;
 use crate::fs::tree;
@@ -38,6 +38,11 @@ impl View {
         // Each name in it would be one more line of what `rm -r` failed to remove.
         if let Some(table) = node.table().filter(|table| *node != Node::Table(TableName::clone(table))) {
             self.may_delete(table, caller)?;
+        }
+        if let Node::Table(table) = &*node
+            && self.mount.in_progress.any(now_ms())
+        {
+            self.mount.in_progress.listed(table, process_of(caller.pid));
         }
         let dots = self.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));

@@ -11,7 +11,7 @@
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
 //! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `lasting.rs`, `ending.rs`, `keeping.rs` |
-//! | `tar -x` unlinks what cannot be gone before it writes it anew | `in_progress.rs` |
+//! | `tar -x` unlinks what cannot be gone before it writes it anew | `mount/in_progress.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own, and that of the deletes while they are
 //! queued (`alarm.rs`).
@@ -26,7 +26,6 @@ mod copy;
 mod creations;
 mod ending;
 mod host;
-mod in_progress;
 mod keeper;
 mod keeping;
 mod lasting;
@@ -46,7 +45,7 @@ mod waiting;
 mod workers;
 mod xattr;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 pub use calls::TimedCall;
@@ -58,7 +57,6 @@ pub use workers::Pool;
 
 use alarm::Keeper;
 use creations::Creations;
-use in_progress::InProgress;
 use keeping::{Keeping, is_own_name, item_of};
 use lookers::Lookers;
 use notes::Reads;
@@ -101,14 +99,11 @@ pub struct View {
     reads: Reads,
     seen: Seen,
     vetoes: Vetoes,
-    in_progress: InProgress,
     keeper: Keeper,
     workers: Workers,
     waiting: Arc<WaitingReads>,
     /// Of who waits for a service elsewhere.
     releases: Releases,
-    /// The process that was warned last that its extended attributes are not kept: once is enough.
-    warned_of_xattr: AtomicU32,
     kept: Kept,
     keeping: Keeping,
     lookers: Lookers,

@@ -19,7 +19,7 @@ use crate::fs::open::text::run;
 use crate::fs::open::text::{Call, OpenText};
 use crate::fs::path::names::split_suffix;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
-use crate::fs::process::{Caller, may_hold_open, same_process};
+use crate::fs::process::{Caller, may_hold_open, process_of, same_process};
 use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::source::{entry, scratch};
 use crate::fs::special::dropped;
@@ -236,7 +236,12 @@ impl View {
         let exists = !is_new && self.attr_of(&node, caller).is_ok() && !self.is_gone_for(caller, &node);
         // Whatever comes of the call, the process has made the name: what it unlinked, or insists on making, is there for it
         // again.
-        self.in_progress.made(node.ino());
+        self.made_anew(node.ino());
+        if flags.exclusive
+            && let Node::Schema(Source { table, index: None }) = &node
+        {
+            self.mount.in_progress.insists(table, process_of(caller.pid));
+        }
         if exists && flags.exclusive {
             return Err(FsError::Exists);
         }
@@ -399,6 +404,7 @@ impl View {
         let Some(reply) = self.reserving(caller, (number, "write"), reserved, reply) else { return };
         match &*handle {
             Handle::Item(open) => {
+                let reply = self.keeping_whole(open, reply);
                 let patience = if is_of_plain_text(open) { patience() } else { Patience::Short };
                 with_patience(patience, || run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply));
             }
@@ -435,12 +441,7 @@ impl View {
             {
                 self.make_untouched(caller, open, reply);
             }
-            Handle::Item(open) => {
-                if self.mount.options.keep_text {
-                    self.keep_whole(open);
-                }
-                run(self, caller, open, call, reply);
-            }
+            Handle::Item(open) => run(self, caller, open, call, reply),
             Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(&self.host(), caller, reply),
             Handle::Special(open) => Arc::clone(open).fsync(&self.host(), caller, reply),
             Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {

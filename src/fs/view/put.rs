@@ -13,7 +13,7 @@ use crate::fs::open::host::Host;
 use crate::fs::open::host::on_behalf_of;
 use crate::fs::source::entry::key_of;
 use crate::fs::write::ItemTarget;
-use crate::model::api::{Precondition, PutItemRequest, PutItemResponse};
+use crate::model::api::{Call, Precondition, PutItemRequest, PutItemResponse};
 use crate::model::{Error, Key, TableName};
 
 impl View {
@@ -57,7 +57,7 @@ impl View {
                 done(Err(error));
             }
         });
-        on_behalf_of(&**self, thread, || self.mount.db.put_item_then(request, stored));
+        on_behalf_of(&**self, thread, || self.mount.db.start(Call::PutItem(request, stored)));
     }
 
     /// An item was put through the mount: it is not being created, hidden or waiting for its delete any more.

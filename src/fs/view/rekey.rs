@@ -18,8 +18,8 @@ use crate::fs::source::entry;
 use crate::fs::time::now_ms;
 use crate::fs::write::Failure;
 use crate::model::api::{
-    Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    Version,
+    Call, Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest,
+    TransactWriteItemsResponse, Version,
 };
 
 use crate::model::error::{CancellationReason, RemoteCause, TransactionError};
@@ -142,7 +142,7 @@ impl View {
                 Some(failure) => (attempt.reply)(Err(failure)),
             },
         });
-        on_behalf_of(&**self, caller.pid, || self.mount.db.transact_write_items_then(request, done));
+        on_behalf_of(&**self, caller.pid, || self.mount.db.start(Call::TransactWriteItems(request, done)));
     }
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::View;
-use super::in_progress::{is_copier, is_restorer};
 use crate::fs::FsError;
+use crate::fs::mount::in_progress::is_restorer;
 use crate::fs::node::{Kind, Node};
 use crate::fs::open::host::Host;
-use crate::fs::process::{Caller, process_of};
+use crate::fs::process::{Caller, Process, process_of};
 use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::model::TableName;
@@ -22,45 +22,53 @@ impl View {
                 self.veto(table, process, now);
                 return Err(FsError::Database(crate::model::Error::DeletionProtected));
             }
-            self.in_progress.removing(table, process, now);
+            self.mount.in_progress.removing(table, process, now);
             return Ok(());
         }
-        // tar, unzip and install unlink what they write next; to refuse them would leave the table half restored.
-        if is_restorer(process) {
-            self.in_progress.unlinked(node.ino(), process, now);
-            return Ok(());
-        }
+        // tar, unzip and install unlink what they write next; to refuse them would leave the table half restored. Until it has made the
+        // definition anew such a process deletes nothing in the table.
         self.veto(table, process, now);
+        if self.mount.options.restore || is_restorer(process) {
+            self.mount.in_progress.unlinked(node.ino(), process, now);
+            return Ok(());
+        }
         Err(FsError::NotPermitted("a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop"))
+    }
+
+    /// The caller, or the engine, made what was not there for the caller.
+    pub(super) fn made_anew(&self, ino: u64) {
+        for process in self.mount.in_progress.made(ino) {
+            self.vetoes.lift(process);
+        }
     }
 
     /// Is this node not there for the caller, who unlinked it to write it anew, or makes the table as a copy?
     pub(super) fn is_gone_for(&self, caller: Caller, node: &Node) -> bool {
-        if !self.in_progress.any() {
+        if !self.mount.in_progress.any(now_ms()) {
             return false;
         }
         let (process, now, ino) = (process_of(caller.pid), now_ms(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
-        let is_part = is_definition || is_part_of_table(node) && node.table().is_some_and(|table| self.mount.restores(table));
-        let of_copy =
-            node.table().filter(|_| is_part).is_some_and(|table| self.in_progress.is_to_be_made(table, ino, process, now));
-        of_copy || self.in_progress.is_unlinked(ino, process, now)
+        let of_maker = node.table().filter(|_| is_definition || is_part_of_table(node)).is_some_and(|table| {
+            let is_template = is_definition && self.mount.is_draft(table).unwrap_or(false);
+            self.mount.in_progress.is_to_be_made(table, ino, process, is_template, now)
+        });
+        of_maker || self.mount.in_progress.is_unlinked(ino, process, now)
     }
 
     /// A process made the directory of a draft.
     pub(super) fn made_draft(&self, caller: Caller, table: &TableName) {
-        self.mount.copies.begin(table, process_of(caller.pid));
-        if is_copier(process_of(caller.pid)) {
-            self.in_progress.copying(table, process_of(caller.pid), now_ms());
+        if let Some(process) = Process::of_thread(caller.pid) {
+            self.mount.in_progress.made_directory(table, process, now_ms());
         }
     }
 
     /// A directory that is there by itself, made by a caller for whom it was not.
     pub(super) fn made_by_itself(&self, caller: Caller, parent: &Node, name: &str) -> Option<Node> {
-        let node = tree::resolve(&self.mount, parent, name.as_bytes()).ok().filter(|_| self.in_progress.any())?;
+        let node = tree::resolve(&self.mount, parent, name.as_bytes()).ok().filter(|_| self.mount.in_progress.any(now_ms()))?;
         let is_there = node.kind() == Kind::Directory && self.attr_of(&node, caller).is_ok() && self.is_gone_for(caller, &node);
         is_there.then(|| {
-            self.in_progress.made(node.ino());
+            self.made_anew(node.ino());
             node
         })
     }
@@ -95,12 +103,12 @@ impl View {
 
     /// Does the caller remove the table of this node?
     fn is_removing(&self, caller: Caller, node: &Node) -> bool {
-        let Some(table) = node.table().filter(|_| self.in_progress.any()) else { return false };
+        let Some(table) = node.table().filter(|_| self.mount.in_progress.any(now_ms())) else { return false };
         let (process, now) = (process_of(caller.pid), now_ms());
-        let removing = self.in_progress.is_removing(table, process, now);
+        let removing = self.mount.in_progress.is_removing(table, process, now);
         if removing {
             // A large table takes its time.
-            self.in_progress.removing(table, process, now);
+            self.mount.in_progress.removing(table, process, now);
         }
         removing
     }
@@ -128,7 +136,7 @@ impl View {
         {
             return Err(error);
         }
-        self.in_progress.unlinked(node.ino(), process_of(caller.pid), now_ms());
+        self.mount.in_progress.unlinked(node.ino(), process_of(caller.pid), now_ms());
         Ok(())
     }
 }

@@ -50,6 +50,11 @@ impl Vetoes {
         taken.into_iter().map(|((_, _, name), form)| (name, form)).collect()
     }
 
+    /// This process has made anew what it had unlinked: it restores.
+    pub fn lift(&self, pid: u32) {
+        self.list.lock().take_if(|(_, by), _| *by == pid);
+    }
+
     /// May this process not delete in that table?
     pub fn holds(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         let mut list = self.list.lock();
@@ -79,6 +84,9 @@ mod tests {
         assert!(!vetoes.was_told(&pets, 7, now) && !vetoes.was_told(&orders, 8, now));
         assert!(!vetoes.was_told(&orders, 7, now) && vetoes.was_told(&orders, 7, now));
         assert!(!vetoes.holds(&orders, 7, now + VETO_MS));
+        assert_eq!(vetoes.add(&orders, 7, now), []);
+        vetoes.lift(7);
+        assert!(!vetoes.holds(&orders, 7, now));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub struct ExportRequest {
     pub time_ms: Option<u64>,
     /// Of INCREMENTAL_EXPORT: what changed in a window, not the table as of a time.
     pub window: Option<WindowRequest>,
+    pub format: ExportFormat,
     pub filter: ExportFilter,
     pub client_token: Option<String>,
     /// The request's JSON text: descriptions repeat members of it.
@@ -59,7 +60,10 @@ pub enum ExportView {
     NewAndOldImages,
 }
 
-/// `ExportFormat`.
+/// What is not supported when a request names that format.
+pub const ION: &str = "the format ION";
+
+/// `ExportFormat`; ION is of exports that an earlier version made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     DynamoDbJson,
@@ -94,6 +98,7 @@ pub struct Export {
     pub echo: String,
 }
 
+/// `InputFormat`; ION is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputFormat {
     DynamoDbJson,

@@ -42,6 +42,7 @@ impl Error {
             Self::TransactionCanceled(_) => "TransactionCanceledException",
             Self::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
             Self::Throttled(throttled) => throttled.exception(),
+            Self::TooManyValues => "RequestLimitExceeded",
             Self::Remote(error) => error.exception,
             Self::Interrupted | Self::Store(_) => INTERNAL,
         }

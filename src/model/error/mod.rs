@@ -133,6 +133,9 @@ pub enum Error {
     /// There was no capacity left: ProvisionedThroughputExceededException, ThrottlingException, or RequestLimitExceeded of the account.
     #[error(transparent)]
     Throttled(Box<Throttled>),
+    /// The values of its items would take too much memory: RequestLimitExceeded, as of who asks for too much at once.
+    #[error("The items of this request have too many values to be in memory together; ask for fewer of them at once, or later.")]
+    TooManyValues,
     /// A member or combination that this version does not serve: ValidationException with a plain sentence.
     #[error("{0} is not supported by this version of ddbfs")]
     NotSupported(&'static str),

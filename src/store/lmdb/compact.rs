@@ -63,7 +63,7 @@ impl Compaction {
         }
         // Under the lock only: before, it might be the file of a run under way.
         remove_rest(&directory).map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
-        check_heads(&directory)?;
+        check_heads(&directory, true)?;
         let before_bytes = file_bytes(&directory.data_file())?;
         let old = open(directory.path(), EnvironmentFlags::empty())?;
         guard::watch_map(&directory.data_file());

@@ -74,7 +74,8 @@ impl LmdbEnvironment {
         // Until the environment is open: nobody comes or goes, so that who is alone stays so.
         let opening = locks.hold(Byte::Opening).map_err(failed)?;
         guard::watch_map(&directory.data_file());
-        if locks.be_alone(Byte::Presence).map_err(failed)? {
+        let is_alone = locks.be_alone(Byte::Presence).map_err(failed)?;
+        if is_alone {
             // One of before the log knows nothing of it: what it wrote would be lost with the next power cut.
             if let Some(pid) = holder(&directory).map_err(failed)? {
                 return Err(StoreError::Io(format!("an older ddbfs, process {pid}, has it open; end that, and run this again")));
@@ -83,7 +84,7 @@ impl LmdbEnvironment {
         }
         locks.be_present().map_err(failed)?;
         // Before LMDB maps the file, as it trusts both heads; and the reserve before LMDB opens its lock file, see there.
-        check_heads(&directory)?;
+        check_heads(&directory, is_alone)?;
         let reserve = Reserve::open(&directory);
         let gate = Gate::new(Opened::open(&directory, &options)?);
         drop(opening);

@@ -14,9 +14,9 @@ use crate::store::StoreError;
 pub(super) const HEAD_READS_MAX: u32 = 100;
 const HEAD_READ_PAUSE: Duration = Duration::from_millis(10);
 
-/// What LMDB reads first, before it does. Another process may be about to write it.
-pub(super) fn check_heads(directory: &DataDirectory) -> Result<(), StoreError> {
-    let mut reads = 0;
+/// What LMDB reads first, before it does. Unless this process is alone, another may be about to write it.
+pub(super) fn check_heads(directory: &DataDirectory, is_alone: bool) -> Result<(), StoreError> {
+    let mut reads = if is_alone { HEAD_READS_MAX - 1 } else { 0 };
     loop {
         let heads = match File::open(directory.data_file()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use super::opened::Opened;
 use super::system::write_out;
 
-/// This part of a generation of the log makes a checkpoint due, or less when commits free more than this part of the pages in use meanwhile.
+/// This part of a generation of the log makes a checkpoint due, or less when commits free more than this part of the pages in use meanwhile:
+/// what is freed since the checkpoint before and while one is made is the room that the data file has beside them, at most twice that part.
 const DUE_PART: u64 = 4;
-const FREED_PART: u64 = 2;
+const FREED_PART: (u64, u64) = (3, 4);
 /// Of small stores, so many bytes of pages all the same.
 const FREED_BYTES_MIN: u64 = 8 * 1024 * 1024;
 
@@ -69,7 +70,7 @@ impl Pace {
     /// A checkpoint was made: as many pages are in use.
     pub fn checkpointed(&self, opened: &Opened) {
         let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
-        self.freed_bytes_max.store((live_bytes / FREED_PART).max(FREED_BYTES_MIN), Ordering::Relaxed);
+        self.freed_bytes_max.store((live_bytes * FREED_PART.0 / FREED_PART.1).max(FREED_BYTES_MIN), Ordering::Relaxed);
     }
 
     /// Sets when the next checkpoint is due, as commits free pages now.

@@ -18,7 +18,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-const MAGIC: u32 = 0xBEEF_C0DE;
+/// With it begins LMDB's lock file too.
+pub(super) const MAGIC: u32 = 0xBEEF_C0DE;
 const VERSION: u32 = 1;
 /// Bytes of a page's header, of a node's, and of a head.
 pub(super) const PAGE_HEADER: usize = 16;
@@ -56,6 +57,8 @@ pub(super) const RESTORE: &str =
 /// How a file is not whole; `Display` follows its name.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Damage {
+    #[error("is missing: it was removed, or a process ended before it had made it")]
+    Missing,
     #[error("is empty: it has lost its content, or a process ended while it made it")]
     Empty,
     #[error("is not an LMDB file")]

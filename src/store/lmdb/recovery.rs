@@ -1,13 +1,14 @@
 //! Opening after a power cut: the last checkpoint's commit, and the log's behind it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 
 use lmdb::{Error, Transaction as _, WriteFlags};
 
-use super::directory::{DATA_FILE, DataDirectory};
+use super::directory::{DATA_FILE, DataDirectory, LOCK_FILE};
 use super::error::store_error;
 use super::heads::damaged;
 use super::identity::{IDENTITY_BYTES, identity, is_same_file};
@@ -19,7 +20,7 @@ use super::pages::{self, Damage, Reach};
 use super::reserve;
 use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
 use super::survey::{Start, Survey, survey};
-use super::system::{LOW_SPACE_BYTES, disk_space};
+use super::system::{LOW_SPACE_BYTES, begin_write_out, disk_space};
 use super::usage::Usage;
 use crate::store::StoreError;
 
@@ -41,7 +42,9 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
     let slots = Slots::new(directory.path());
     let failed = |damage: Damage| damaged(directory, &damage);
     let file = match OpenOptions::new().read(true).write(true).open(directory.data_file()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !slots.exist() => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return if had_data(directory.path()) { Err(failed(Damage::Missing)) } else { Ok(()) };
+        }
         file => file.map_err(|error| failed(error.into()))?,
     };
     let survey = survey(directory.path(), &file)?;
@@ -63,6 +66,15 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
             become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
         }
     }
+}
+
+/// Whether there was a data file once: LMDB has written to its lock file, or a log or a checkpoint is there. An interrupted first start
+/// leaves the files that are made before.
+fn had_data(dir: &Path) -> bool {
+    let mut magic = [0; 4];
+    let was_locked = File::open(dir.join(LOCK_FILE)).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    was_locked && u32::from_ne_bytes(magic) == pages::MAGIC
+        || LOG_FILES.iter().chain(&[CHECKPOINT_FILE]).any(|name| dir.join(name).exists())
 }
 
 /// [`recover`], on a full disk with the room that is kept for removals.
@@ -186,16 +198,39 @@ fn replay_on(
     let reader = Reader::open(directory.path())?;
     // As few commits: a page that many records change is written once. But for so much there is memory.
     let commit_bytes = usize::try_from(options.log_bytes / 4).unwrap_or(usize::MAX);
-    let mut gathered = Vec::new();
-    let (_, last) = reader.replay(position, epoch, number, &mut |_, payload| {
-        payload.gather(&mut gathered)?;
-        if gathered.len() >= commit_bytes { apply(&opened, &mut gathered) } else { Ok(()) }
-    })?;
-    apply(&opened, &mut gathered)?;
+    let last = writing_out(file, |write_out| {
+        let mut gathered = Vec::new();
+        let (_, last) = reader.replay(position, epoch, number, &mut |_, payload| {
+            payload.gather(&mut gathered)?;
+            if gathered.len() < commit_bytes {
+                return Ok(());
+            }
+            apply(&opened, &mut gathered)?;
+            write_out();
+            Ok(())
+        })?;
+        apply(&opened, &mut gathered).map(|()| last)
+    })
+    .map_err(|error| failed(error.into()))??;
     // LMDB has closed the file, and its last commit becomes that of the last record.
     drop(opened);
     pages::renumber(file, last).map_err(failed)?;
     Ok(last - number)
+}
+
+/// Runs `make`, beside a thread that begins to write the file to the disk when it is told to: so the sync at the end waits for little. The system
+/// tells each error once, so it must not be lost here.
+fn writing_out<T>(file: &File, make: impl FnOnce(&dyn Fn()) -> T) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let (wake, woken) = mpsc::sync_channel(1);
+        let writer = scope.spawn(move || woken.into_iter().try_for_each(|()| begin_write_out(file)));
+        let made = make(&|| {
+            // One that waits already is enough.
+            let _is_full = wake.try_send(());
+        });
+        drop(wake);
+        writer.join().unwrap_or_else(|_| Err(io::Error::other("writing out panicked"))).map(|()| made)
+    })
 }
 
 /// Whether this is not the file that the checkpoint was made for. Nobody knows then whether somebody wrote while it was copied, page after
@@ -226,8 +261,11 @@ fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, St
         Ok(transaction) => transaction,
         Err(error) => return Ok(Err(error)),
     };
-    for operation in payload {
-        let done = match operation? {
+    // From one page to the next, whatever order they came in; those of one key stay in theirs.
+    let mut operations = payload.collect::<Result<Vec<_>, _>>()?;
+    operations.sort_by_key(Operation::key);
+    for operation in operations {
+        let done = match operation {
             Operation::Put(key, value) => transaction.put(opened.database, &key, &value, WriteFlags::empty()),
             Operation::Delete(key) => transaction.del(opened.database, &key, None),
         };

@@ -135,8 +135,21 @@ pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
 
 /// sync_file_range(2): writes a part of a file to the disk, and waits for it. Says nothing of the disk's own cache.
 pub(super) fn write_out(file: &File, from: u64, bytes: u64) -> io::Result<()> {
-    let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    sync_file_range(file, (from, bytes), flags)
+}
+
+/// Begins to write a file to the disk; waits only where more is under way than the system takes. Where it has no such call, a later sync has
+/// more to do.
+pub(super) fn begin_write_out(file: &File) -> io::Result<()> {
+    match sync_file_range(file, (0, 0), libc::SYNC_FILE_RANGE_WRITE) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
+        begun => begun,
+    }
+}
+
+fn sync_file_range(file: &File, (from, bytes): (u64, u64), flags: libc::c_uint) -> io::Result<()> {
+    let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
     // SAFETY: a descriptor that is open for the call, and numbers.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), offset(from)?, offset(bytes)?, flags) } {
         0 => Ok(()),

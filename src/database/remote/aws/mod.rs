@@ -175,7 +175,7 @@ impl Asked {
     /// Asks until there is an answer or the time is over.
     async fn ask(&self, mut request: Request) -> Result<Vec<u8>, Error> {
         let deadline = Instant::now() + self.timeout;
-        let mut attempts = Attempts::default();
+        let (mut attempts, mut last) = (Attempts::default(), None::<repeat::Why>);
         loop {
             let outcome = tokio::time::timeout_at(deadline, self.attempt(&request, deadline)).await;
             let outcome = outcome.unwrap_or_else(|_| Err(Fault::Lost("no word came in time".to_owned())));
@@ -185,6 +185,8 @@ impl Asked {
                 Next::Again { why, delay } => {
                     self.throttling.say(&self.place, &request, &why);
                     if Instant::now() + delay >= deadline {
+                        // The time may end within an attempt: what the service said before says more than its silence.
+                        let why = last.filter(|_| request.is_read() && Instant::now() >= deadline).unwrap_or(why);
                         return Err(why.error(&self.place, &attempts, self.timeout, &request));
                     }
                     self.throttling.count(&why);
@@ -194,6 +196,7 @@ impl Asked {
                     if why.is_expired() {
                         self.identities.forget().await;
                     }
+                    last = Some(why).filter(|why| why.throttled().is_some());
                     tokio::time::sleep(delay).await;
                 }
                 Next::Unknown(why) => return Err(why.error(&self.place, &attempts, self.timeout, &request)),

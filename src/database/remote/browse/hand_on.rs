@@ -1,42 +1,58 @@
 //! The operations: handed on, each write under the condition that was asked for and with what it leaves behind.
 
+use std::sync::Arc;
+
 use super::RemoteDatabase;
 use super::writes::Effect;
-use crate::database::admin::Administration;
 use crate::database::layout::Layout;
-use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, Verbatim};
+use crate::database::{BatchRows, Database, Done, Rows, Verbatim};
 use crate::expr::partiql;
+use crate::model::api::operation::Way;
 use crate::model::api::{
-    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest,
-    BatchWriteItemResponse, CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest,
-    DeleteTableResponse, DescribeStreamRequest, DescribeStreamResponse, DescribeTableRequest, DescribeTableResponse,
-    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ExecuteStatementRequest, ExecuteStatementResponse,
-    ExecuteTransactionRequest, ExecuteTransactionResponse, GetItemRequest, GetItemResponse, GetRecordsRequest, GetRecordsResponse,
-    GetShardIteratorRequest, GetShardIteratorResponse, ListStreamsRequest, ListStreamsResponse, ListTablesRequest,
-    ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus,
-    TransactAction, TransactGetItemsRequest, TransactGetItemsResponse, TransactWrite, TransactWriteItemsRequest,
-    TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTimeToLiveRequest,
-    UpdateTimeToLiveResponse, WriteRequest,
+    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call, CreateTableRequest,
+    CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, Page, PutItemRequest,
+    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus, TransactAction, TransactWrite,
+    TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateReturnValues,
+    UpdateTableRequest, UpdateTableResponse, WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 use crate::model::{Error, TableName};
 
-impl Streams for RemoteDatabase {
-    fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-        self.service.list_streams(request)
+impl Database for RemoteDatabase {
+    fn start(&self, call: Call) {
+        match call {
+            Call::PutItem(request, done) => self.put_item(request, done),
+            Call::DeleteItem(request, done) => self.delete_item(request, done),
+            Call::UpdateItem(request, done) => self.update_item(request, done),
+            Call::BatchWriteItem(request, done) => self.batch_write_item(request, done),
+            Call::TransactWriteItems(request, done) => self.transact_write_items(request, done),
+            Call::CreateTable(request, done) => done(self.create_table(request)),
+            Call::UpdateTable(request, done) => done(self.update_table(request)),
+            Call::DeleteTable(request, done) => done(self.delete_table(request)),
+            Call::DescribeTimeToLive(request, done) => done(self.tables.time_to_live(&*self.service, request)),
+            call => self.hand_on(call),
+        }
     }
 
-    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        self.service.describe_stream(request)
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        self.service.batch_get_rows(request, rows)
     }
 
-    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        self.service.get_shard_iterator(request)
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.service.query_rows(request, rows)
     }
 
-    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        self.service.get_records(request)
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.service.scan_rows(request, rows)
+    }
+
+    fn verbatim(&self) -> Option<&dyn Verbatim> {
+        self.service.verbatim().map(|_| self as &dyn Verbatim)
+    }
+
+    fn layout(&self) -> Option<&dyn Layout> {
+        self.layout.as_deref()
     }
 }
 
@@ -58,13 +74,28 @@ impl RemoteDatabase {
         Ok(writing.into_iter().filter_map(partiql::table_of).collect())
     }
 
-    fn forgetting<T: Send + 'static>(&self, tables: Vec<TableName>, done: Done<T>) -> Done<T> {
-        let (pages, commits) = (std::sync::Arc::clone(&self.pages), std::sync::Arc::clone(&self.commits));
-        Box::new(move |outcome| {
-            tables.iter().for_each(|table| pages.forget_table(table));
+    /// What is held is told of a call's end, unless it only reads.
+    fn hand_on(&self, call: Call) {
+        let of_statements = match &call {
+            Call::ExecuteStatement(request, _) => Some(self.statements(std::iter::once(&*request.statement))),
+            Call::BatchExecuteStatement(request, _) => Some(self.statements(request.statements.iter().map(|one| &*one.statement))),
+            Call::ExecuteTransaction(request, _) => Some(self.statements(request.statements.iter().map(|one| &*one.statement))),
+            _ if call.way() == Way::Reads => return self.service.start(call),
+            _ => None,
+        };
+        let is_of_statements = of_statements.is_some();
+        let written = match of_statements.unwrap_or_else(|| self.may_write().map(|()| Vec::new())) {
+            Ok(tables) => tables,
+            Err(error) => return call.refuse(error),
+        };
+        let (tables, pages, commits) = (Arc::clone(&self.tables), Arc::clone(&self.pages), Arc::clone(&self.commits));
+        self.service.start(call.heard(move |_| {
+            written.iter().for_each(|table| pages.forget_table(table));
+            if !is_of_statements {
+                tables.changed();
+            }
             commits.add();
-            done(outcome);
-        })
+        }));
     }
 
     /// The actions of a transaction under their conditions, with what each does.
@@ -92,41 +123,6 @@ impl RemoteDatabase {
         }
         if has_failed { Err(Cancellation(reasons).into()) } else { Ok(targets) }
     }
-}
-
-impl Statements for RemoteDatabase {
-    fn execute_statement_then(&self, request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) {
-        let tables = || self.statements(std::iter::once(request.statement.as_str()));
-        Self::after(done, tables, |tables, done| {
-            self.service.execute_statement_then(request.clone(), self.forgetting(tables, done))
-        });
-    }
-
-    fn batch_execute_statement_then(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {
-        let tables = || self.statements(request.statements.iter().map(|one| one.statement.as_str()));
-        let start = |tables, done| self.service.batch_execute_statement_then(request.clone(), self.forgetting(tables, done));
-        Self::after(done, tables, start);
-    }
-
-    fn execute_transaction_then(&self, request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) {
-        let tables = || self.statements(request.statements.iter().map(|one| one.statement.as_str()));
-        let start = |tables, done| self.service.execute_transaction_then(request.clone(), self.forgetting(tables, done));
-        Self::after(done, tables, start);
-    }
-}
-
-impl Database for RemoteDatabase {
-    fn administration(&self) -> Option<&dyn Administration> {
-        self.service.administration().map(|_| self as &dyn Administration)
-    }
-
-    fn verbatim(&self) -> Option<&dyn Verbatim> {
-        self.service.verbatim().map(|_| self as &dyn Verbatim)
-    }
-
-    fn layout(&self) -> Option<&dyn Layout> {
-        self.layout.as_deref()
-    }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         self.may_write()?;
@@ -139,12 +135,15 @@ impl Database for RemoteDatabase {
         self.changed(created)
     }
 
-    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        self.service.describe_table(request)
-    }
-
-    fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        self.service.list_tables(request)
+    fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
+        self.may_write()?;
+        let table = request.table_name.clone();
+        let updated = self.service.update_table(request);
+        // The next change is refused before.
+        if updated.is_ok() {
+            self.settle(&table, TableStatus::Updating);
+        }
+        self.changed(updated)
     }
 
     fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
@@ -159,20 +158,7 @@ impl Database for RemoteDatabase {
         self.changed(deleted)
     }
 
-    fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
-        self.may_write()?;
-        self.changed(self.service.update_time_to_live(request))
-    }
-
-    fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
-        self.tables.time_to_live(&*self.service, request)
-    }
-
-    fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
-        self.service.get_item(request)
-    }
-
-    fn put_item_then(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
+    fn put_item(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
         let prepare = || {
             self.may_write()?;
             let table = self.table_of(&request.table_name)?;
@@ -186,12 +172,12 @@ impl Database for RemoteDatabase {
                     let version = writes.end(outcome.is_ok()).into_iter().flatten().next();
                     done(outcome.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put }));
                 };
-                self.service.put_item_then(request, Box::new(ended));
+                self.service.start(Call::PutItem(request, Box::new(ended)));
             });
         });
     }
 
-    fn delete_item_then(&self, mut request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+    fn delete_item(&self, mut request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         let wants_old = request.return_values == ReturnValues::AllOld;
         let prepare = || {
             self.may_write()?;
@@ -211,12 +197,12 @@ impl Database for RemoteDatabase {
                             .map(|deleted| DeleteItemResponse { attributes: deleted.attributes.filter(|_| wants_old), ..deleted }),
                     );
                 };
-                self.service.delete_item_then(request, Box::new(ended));
+                self.service.start(Call::DeleteItem(request, Box::new(ended)));
             });
         });
     }
 
-    fn update_item_then(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+    fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         let wanted = request.return_values;
         let prepare = || {
             self.may_write()?;
@@ -242,16 +228,12 @@ impl Database for RemoteDatabase {
                         ..updated
                     }));
                 };
-                self.service.update_item_then(request, Box::new(ended));
+                self.service.start(Call::UpdateItem(request, Box::new(ended)));
             });
         });
     }
 
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
-        self.service.batch_get_rows(request, rows)
-    }
-
-    fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+    fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
         let prepare = || {
             self.may_write()?;
             let mut targets = Vec::new();
@@ -277,16 +259,12 @@ impl Database for RemoteDatabase {
                     writes.end(outcome.is_ok());
                     done(outcome);
                 };
-                self.service.batch_write_item_then(request.clone(), Box::new(ended));
+                self.service.start(Call::BatchWriteItem(request.clone(), Box::new(ended)));
             });
         });
     }
 
-    fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
-        self.service.transact_get_items(request)
-    }
-
-    fn transact_write_items_then(&self, mut request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+    fn transact_write_items(&self, mut request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         let prepare = || {
             self.may_write()?;
             // A database here does what the mount itself asks for whatever it comes to.
@@ -302,17 +280,9 @@ impl Database for RemoteDatabase {
                     writes.end(outcome.is_ok());
                     done(outcome);
                 };
-                self.service.transact_write_items_then(request, Box::new(ended));
+                self.service.start(Call::TransactWriteItems(request, Box::new(ended)));
             });
         });
-    }
-
-    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        self.service.query_rows(request, rows)
-    }
-
-    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        self.service.scan_rows(request, rows)
     }
 }
 

@@ -25,7 +25,9 @@ use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::{DeleteItemResponse, GetItemRequest, Page, PutItemRequest, Segment, TableDescription};
+use crate::model::api::{
+    Call, DeleteItemResponse, GetItemRequest, Page, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
+};
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
@@ -395,6 +397,15 @@ impl Browse for RemoteDatabase {
         Ok(())
     }
 
+    fn check_update_table(&self, _requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
+        self.may_write().map_err(|error| (0, error))
+    }
+
+    fn pause_index_propagation(&self, _table: &TableName, _is_paused: bool) -> Result<(), Error> {
+        self.may_write()?;
+        Err(Error::Unavailable("a pause of indexes is not made through a remote mount; use the service's own tools for it"))
+    }
+
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
         Ok(self.beside.saved_queries(table))
     }
@@ -416,7 +427,7 @@ impl Browse for RemoteDatabase {
                 }
                 done(outcome);
             };
-            self.delete_item_then(delete, Box::new(ended));
+            self.start(Call::DeleteItem(delete, Box::new(ended)));
         });
     }
 

@@ -4,7 +4,7 @@
 //! ```text
 //! look.rs      impl Browse            listing.rs  walks.rs   listings, page by page, the next page ahead
 //! hand_on.rs  verbatim.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
-//! control.rs   the control plane      ahead.rs  readers.rs   files that are read in order
+//! ahead.rs  readers.rs      files that are read in order
 //!                        siblings.rs             folders that are listed so
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
 //! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
@@ -15,7 +15,6 @@
 mod ahead;
 mod beside;
 mod commits;
-mod control;
 mod flights;
 mod hand_on;
 mod limit;
@@ -92,7 +91,7 @@ impl Default for RemoteOptions {
 pub struct RemoteDatabase {
     service: Arc<dyn Database>,
     options: RemoteOptions,
-    tables: Tables,
+    tables: Arc<Tables>,
     pages: Arc<Pages>,
     walks: Walks,
     tolls: Tolls,
@@ -116,7 +115,7 @@ impl RemoteDatabase {
         let clock = || Arc::clone(&options.clock);
         let commits = Arc::new(Commits::new(options.ttl, clock()));
         Self {
-            tables: Tables::new(options.tables.clone(), options.ttl, clock(), Arc::clone(&commits)),
+            tables: Arc::new(Tables::new(options.tables.clone(), options.ttl, clock(), Arc::clone(&commits))),
             pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
             walks: Walks::default(),
             tolls: Tolls::default(),

@@ -12,7 +12,6 @@ use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
 use super::export_filter::Selected;
-use super::export_lines::Form;
 use crate::codec::json::document::Document;
 use crate::codec::wire::transfer;
 use crate::codec::{calendar, digest};
@@ -21,7 +20,7 @@ use crate::engine::base::keys;
 use crate::engine::jobs::buckets;
 use crate::engine::runtime::Shared;
 use crate::model::Word;
-use crate::model::api::transfer::{Export, ExportFormat};
+use crate::model::api::transfer::{Export, ExportFormat, ION};
 use crate::model::error::StoreError;
 use crate::model::{Error, arn};
 use crate::store::{Direction, try_walk};
@@ -89,6 +88,10 @@ impl DataFile {
 /// # Errors
 /// Those of the store and of the directories.
 pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteError> {
+    // One that an earlier version began.
+    if record.export.format() == ExportFormat::Ion {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION)).into());
+    }
     let request: Value = serde_json::from_str(&record.export.echo).unwrap_or(Value::Null);
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     let id = record.export.arn.rsplit('/').next().unwrap_or_default();
@@ -147,14 +150,14 @@ type Counts = (u64, u64);
 
 /// Writes the data files into a directory with that key; the lines of `manifest-files.json`.
 fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> Result<(String, Counts), WriteError> {
-    let form = form(record)?;
+    let selected = selected(record)?;
     let mut counts = (0, 0);
     let mut manifest = String::new();
     let mut number = 0_u32;
     let mut file = DataFile::new();
     let mut after = None;
     loop {
-        let (lines, (items, bytes), last) = piece(shared, (record, &form), after.as_deref())?;
+        let (lines, (items, bytes), last) = piece(shared, (record, &selected), after.as_deref())?;
         counts = (counts.0 + items, counts.1 + bytes);
         file.encoder.write_all(&lines)?;
         file.items += items;
@@ -176,11 +179,7 @@ fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> R
 fn file_name(export: &Export, number: u32) -> String {
     let bytes = digest::digest(format!("{}/{number}", export.arn).as_bytes());
     let hex = digest::hex(&bytes[..13]);
-    let extension = match export.format() {
-        ExportFormat::DynamoDbJson => "json",
-        ExportFormat::Ion => "ion",
-    };
-    format!("{hex}.{extension}.gz")
+    format!("{hex}.json.gz")
 }
 
 fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Result<String> {
@@ -201,14 +200,14 @@ fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Re
 type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
 
 /// What the request says of the lines.
-fn form(record: &ExportRecord) -> Result<Form, WriteError> {
+fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
     const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
     let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
     let request = transfer::export_request(json.root()).map_err(|_| DAMAGED)?;
-    Ok(Form { format: record.export.format(), selected: Selected::parse(&request.filter)? })
+    Ok(Selected::parse(&request.filter)?)
 }
 
-fn piece(shared: &Shared, (record, form): (&ExportRecord, &Form), after: Option<&[u8]>) -> Result<Piece, StoreError> {
+fn piece(shared: &Shared, (record, selected): (&ExportRecord, &Selected), after: Option<&[u8]>) -> Result<Piece, StoreError> {
     let mut range = keys::entries(record.source);
     if let Some(after) = after {
         range.lower = Bound::Excluded(after.to_vec());
@@ -216,8 +215,8 @@ fn piece(shared: &Shared, (record, form): (&ExportRecord, &Form), after: Option<
     let (mut lines, mut counts, mut last) = (Vec::new(), (0, 0), None);
     try_walk(&*shared.store.snapshot()?, &range, Direction::Forward, |key, bytes| {
         let written = match &record.export.window {
-            None => form.item(bytes, &mut lines)?,
-            Some(window) => form.change(bytes, window, &mut lines)?,
+            None => selected.item(bytes, &mut lines)?,
+            Some(window) => selected.change(bytes, window, &mut lines)?,
         };
         counts = (counts.0 + u64::from(written.is_some()), counts.1 + written.unwrap_or_default());
         if lines.len() >= PIECE_BYTES_MAX {

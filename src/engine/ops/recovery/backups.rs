@@ -75,8 +75,7 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn delete_backup(&self, arn: &str) -> Result<Backup, Error> {
-        let arn = arn.to_owned();
+    pub fn delete_backup(&self, arn: String) -> Result<Backup, Error> {
         let (backup, source) = self.shared.submit_and_wait(move |transaction| delete(transaction, &arn))?;
         purge::start(Arc::clone(&self.shared), source);
         Ok(backup)

@@ -17,9 +17,11 @@ use crate::model::limits::{ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX}
 
 impl Engine {
     /// DescribeLimits: the default quotas.
-    #[must_use]
-    pub fn describe_limits(&self) -> Limits {
-        Limits { account_units: ACCOUNT_CAPACITY_UNITS_MAX, table_units: TABLE_CAPACITY_UNITS_MAX }
+    ///
+    /// # Errors
+    /// None.
+    pub fn describe_limits(&self, (): &()) -> Result<Limits, Error> {
+        Ok(Limits { account_units: ACCOUNT_CAPACITY_UNITS_MAX, table_units: TABLE_CAPACITY_UNITS_MAX })
     }
 }
 

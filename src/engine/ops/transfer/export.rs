@@ -11,7 +11,7 @@ use crate::engine::ops::recovery::{Bound, bound, table_of};
 use crate::engine::runtime::{Engine, Transaction};
 use crate::model::Error;
 use crate::model::api::Version;
-use crate::model::api::transfer::{Export, ExportRequest, ExportWindow, TransferStatus, WindowRequest};
+use crate::model::api::transfer::{Export, ExportFormat, ExportRequest, ExportWindow, ION, TransferStatus, WindowRequest};
 use crate::model::arn;
 use crate::model::error::RecoveryError;
 
@@ -25,8 +25,11 @@ impl Engine {
     /// Exports a table as of a moment of its recovery window, or what changed in a part of that window; written in the background.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// `NotSupported`, `Recovery`; those of the store.
     pub fn export_table(&self, request: ExportRequest) -> Result<Export, Error> {
+        if request.format == ExportFormat::Ion {
+            return Err(Error::NotSupported(ION));
+        }
         known(self.table(&request.table_name)?, &request)?;
         jobs::root(&self.shared)?;
         jobs::relative(request.prefix.as_deref().unwrap_or_default())?;

@@ -9,7 +9,7 @@ use crate::engine::ops::create_table::add_table;
 use crate::engine::runtime::{Engine, Transaction};
 use crate::engine::{catalog, jobs};
 use crate::model::api::TableStatus;
-use crate::model::api::transfer::{Import, ImportRequest, TransferStatus};
+use crate::model::api::transfer::{ION, Import, ImportRequest, InputFormat, TransferStatus};
 use crate::model::error::RecoveryError;
 use crate::model::{Error, TableSchema};
 
@@ -17,8 +17,11 @@ impl Engine {
     /// Creates a table and imports into it in the background.
     ///
     /// # Errors
-    /// `Schema`, `TableAlreadyExists`, `Recovery`; those of the store.
+    /// `NotSupported`, `Schema`, `TableAlreadyExists`, `Recovery`; those of the store.
     pub fn import_table(&self, request: ImportRequest) -> Result<Import, Error> {
+        if request.format == InputFormat::Ion {
+            return Err(Error::NotSupported(ION));
+        }
         jobs::root(&self.shared)?;
         let schema = Arc::new(build_new_schema(request.table.clone())?);
         let (import, is_new) = self.shared.submit_and_wait(move |transaction| start(transaction, &request, &schema))?;

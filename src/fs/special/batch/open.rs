@@ -24,6 +24,7 @@ use crate::fs::open::text::Waiting;
 use crate::fs::open::{Bytes, Reply};
 use crate::fs::process::{Caller, has_open, same_process, was_killed};
 use crate::fs::time::now_ms;
+use crate::model::api;
 use crate::model::error::ValueError;
 use crate::model::{Error, Key, TableName, TableSchema};
 
@@ -201,11 +202,11 @@ impl OpenBatch {
             Ok(Request::Put(request)) => {
                 let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
                 // Not counted here: `done` counts it when it is durable.
-                return host.mount().db.put_item_then(request, done);
+                return host.mount().db.start(api::Call::PutItem(request, done));
             }
             Ok(Request::Delete(request)) => {
                 let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
-                return host.mount().db.delete_item_then(request, done);
+                return host.mount().db.start(api::Call::DeleteItem(request, done));
             }
         }
         pending.one_done();

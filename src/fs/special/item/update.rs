@@ -27,7 +27,7 @@ use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
 use crate::fs::write::{Commit, Target};
-use crate::model::api::{ConditionParameter, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter};
+use crate::model::api::{Call, ConditionParameter, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::{Error, KeySchema};
@@ -193,5 +193,5 @@ pub(super) fn execute(host: &Arc<dyn Host>, place: &Place, writer: u32, request:
         }
         done(version.map(Option::unwrap_or_default));
     });
-    on_behalf_of(&**host, writer, || host.mount().db.update_item_then(request, stored));
+    on_behalf_of(&**host, writer, || host.mount().db.start(Call::UpdateItem(request, stored)));
 }

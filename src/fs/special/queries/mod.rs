@@ -153,10 +153,7 @@ impl Room for SavedFile {
     }
 
     fn symlink(&self, at: &SpecialNode, host: &dyn Host, name: &str, target: &str) -> Result<Node, FsError> {
-        check_link_name(name)?;
-        check_target(host, table_of(at)?, target)?;
-        let change = SavedQueryChange::Put { name: name.to_owned(), form: SavedForm::Link(target.to_owned()), replace: false };
-        change_saved(host.mount(), table_of(at)?, change)?;
+        save_link(host, table_of(at)?, name, target)?;
         Ok(link_node(at, name))
     }
 
@@ -186,6 +183,17 @@ impl SavedFile {
 /// The query saved under a name.
 fn saved(mount: &Mount, table: &TableName, name: &str) -> Result<Option<SavedQuery>, FsError> {
     Ok(mount.db.saved_queries(table)?.get(name).cloned())
+}
+
+/// Saves a link to a query of the table.
+///
+/// # Errors
+/// `Exists`, a bad name or a bad clause in the target, or there are too many.
+pub fn save_link(host: &dyn Host, table: &TableName, name: &str, target: &str) -> Result<(), FsError> {
+    check_link_name(name)?;
+    check_target(host, table, target)?;
+    let change = SavedQueryChange::Put { name: name.to_owned(), form: SavedForm::Link(target.to_owned()), replace: false };
+    change_saved(host.mount(), table, change)
 }
 
 fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<(), FsError> {

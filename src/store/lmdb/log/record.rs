@@ -221,6 +221,14 @@ pub enum Operation<'r> {
     Delete(&'r [u8]),
 }
 
+impl<'r> Operation<'r> {
+    pub fn key(&self) -> &'r [u8] {
+        match self {
+            Self::Put(key, _) | Self::Delete(key) => key,
+        }
+    }
+}
+
 /// The operations of a record that was read, in their order. To go through them again, copy it.
 #[derive(Debug, Clone, Copy)]
 pub struct Payload<'r>(pub &'r [u8]);

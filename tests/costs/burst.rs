@@ -1,0 +1,45 @@
+//! Memory that a burst of small pieces needed goes back, though pieces between them stay.
+
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ddbfs::store::heap::after_burst;
+
+/// Set in the process that is measured, which does nothing else.
+const ALONE: &str = "DDBFS_TEST_ALONE";
+const GENEROUS: Duration = Duration::from_secs(60);
+
+/// Anonymous memory of this process, in bytes.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+#[test]
+fn memory_goes_back_after_a_burst() {
+    if std::env::var_os(ALONE).is_none() {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        let done = again.env(ALONE, "1").args(["--exact", "burst::memory_goes_back_after_a_burst"]).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+        return;
+    }
+    let before = resident();
+    // Small pieces with holes that stay between them: nothing but a trim gives the rest back.
+    let mut pieces: Vec<Vec<u8>> = (0..200_000).map(|_| vec![1; 1000]).collect();
+    assert!(resident() > before + 150_000_000);
+    let mut place = 0;
+    pieces.retain(|_| {
+        place += 1;
+        place % 100 == 0
+    });
+    after_burst();
+    let started = Instant::now();
+    while resident() > before + 50_000_000 {
+        assert!(started.elapsed() < GENEROUS, "{} bytes more than before", resident() - before);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(pieces);
+}
