@@ -7,6 +7,7 @@ pub mod cached;
 pub mod caller;
 pub mod copies;
 pub mod entries;
+pub mod item_writes;
 pub mod layout;
 pub mod local;
 #[cfg(feature = "remote")]
@@ -68,15 +69,6 @@ impl std::fmt::Debug for Bill {
     }
 }
 
-/// Requests of the API in their callers' own words, where they go to another service: it knows members that are known nowhere here.
-pub trait Verbatim {
-    /// The body of the answer to an operation of the API.
-    ///
-    /// # Errors
-    /// What the service said instead; `ReadOnly` of what may write where nothing may be written.
-    fn pass(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error>;
-}
-
 /// A method for each operation of the table, which waits for its outcome.
 macro_rules! methods {
     ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
@@ -115,9 +107,9 @@ pub trait Database: Send + Sync {
         failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| Err(error.into()))
     }
 
-    /// Where requests go as they are; `None`: this database is the service.
-    fn verbatim(&self) -> Option<&dyn Verbatim> {
-        None
+    /// Is another service asked, which takes requests in their callers' own words?
+    fn is_elsewhere(&self) -> bool {
+        false
     }
 
     /// What a cache before the database answered, where there is one.

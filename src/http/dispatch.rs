@@ -12,7 +12,7 @@ use crate::codec::json::document::Document;
 use crate::database::Database;
 use crate::model::api::operation::Way;
 use crate::protocol::operation::{Finish, closed};
-use crate::protocol::{Answered, Context, Failure, Operation, elsewhere};
+use crate::protocol::{Answered, Context, Failure, Operation};
 use crate::store::{lead, lead_around};
 
 /// A request that was run: its answer's body, or whom to wait for.
@@ -33,22 +33,16 @@ pub fn begin(
     may_wait: bool,
 ) -> Result<Begun, Failure> {
     // A client that asks where the service is is to ask here again.
-    if database.verbatim().is_some() && operation.name != "DescribeEndpoints" {
-        let ask = || elsewhere(operation, &json, &**database);
-        let asked = if may_wait { ask() } else { block_in_place(ask) };
-        if let Some(answered) = asked {
-            return answered.map(Begun::Done);
-        }
-    }
+    let operation = if operation.name == "DescribeEndpoints" { *operation } else { operation.on(&**database) };
     let context = Context { operation: operation.name, database: database.as_ref(), host };
     let (sender, mut receiver) = oneshot::channel();
     // The receiver is gone when the client is: nobody to tell.
     let start = || (operation.handler)(json, &context, Answered::new(move |finish| drop(sender.send(finish))));
     match operation.way {
         Way::Reads => start(),
-        Way::Controls if may_wait => start(),
+        Way::Controls | Way::Passes if may_wait => start(),
         // The runtime moves the other connections away from this thread.
-        Way::Controls => block_in_place(start),
+        Way::Controls | Way::Passes => block_in_place(start),
         Way::Writes if may_wait => lead(start),
         Way::Writes => lead_around(|wait| block_in_place(wait), start),
     }?;

@@ -47,16 +47,7 @@ pub fn call(name: &str, json: impl Into<Document>, database: &dyn Database, host
     if !json.root().is_object() {
         return Err(WireError::NotAnObject.into());
     }
-    elsewhere(operation, &json, database).unwrap_or_else(|| {
-        let context = Context { operation: operation.name, database, host };
-        operation.run(json, &context)
-    })
-}
-
-/// The answer of another service, where the database is one: the request goes there as it is.
-pub fn elsewhere(operation: &Operation, json: &Document, database: &dyn Database) -> Option<Result<Vec<u8>, Failure>> {
-    let passed = database.verbatim()?.pass(operation.name, json.text().as_bytes());
-    Some(passed.map_err(Failure::from))
+    operation.on(database).run(json, &Context { operation: operation.name, database, host })
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::WireError;
 use crate::database::{Database, Done};
 use crate::model::Error;
-use crate::model::api::Call;
 use crate::model::api::operation::Way;
+use crate::model::api::{Call, VerbatimRequest};
 use crate::model::error::{Layer, StoreError};
 
 /// Which of the two services of the API an operation belongs to.
@@ -192,6 +192,12 @@ impl Operation {
         Self { service: Service::Streams, ..self }
     }
 
+    /// The operation as that database is asked for it: another service in its caller's own words.
+    #[must_use]
+    pub fn on(&self, database: &dyn Database) -> Self {
+        if database.is_elsewhere() { Self { way: Way::Passes, handler: pass, ..*self } } else { *self }
+    }
+
     /// Runs it to its end.
     ///
     /// # Errors
@@ -203,6 +209,13 @@ impl Operation {
         (self.handler)(json, context, Answered::new(move |finish: Finish| drop(sender.send(finish))))?;
         receiver.recv().map_or_else(|_| Err(closed()), |finish| finish())
     }
+}
+
+fn pass(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = VerbatimRequest { operation: context.operation, body: json.into_text() };
+    let write = |answer: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(answer);
+    context.database.start(Call::Verbatim(request, answered.with(write)));
+    Ok(())
 }
 
 /// A started operation of which nothing was heard.

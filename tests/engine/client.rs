@@ -9,7 +9,7 @@ use crate::support::engine::*;
 use crate::support::through::{InProcess, client};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::remote::{Client, Service};
+use ddbfs::database::remote::{Answer, Client, Service};
 use ddbfs::model::api::legacy::{ComparisonOperator, LegacyCondition};
 use ddbfs::model::api::update_table::StreamSpecification;
 use ddbfs::model::api::*;
@@ -193,11 +193,11 @@ const HERE: &str = "us-east-1:000000000000";
 const THERE: &str = "eu-central-1:123456789012";
 
 impl Service for Elsewhere {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let body = String::from_utf8(body.to_vec()).unwrap();
         self.asked.lock().unwrap().push(format!("{operation} {body}"));
-        let answer = self.inner.call(operation, body.as_bytes())?;
-        Ok(String::from_utf8(answer).unwrap().replace(HERE, THERE).into_bytes())
+        let answer = self.inner.call(operation, body.as_bytes())?.into_text();
+        Ok(String::from_utf8(answer).unwrap().replace(HERE, THERE).into_bytes().into())
     }
 }
 
@@ -260,14 +260,14 @@ struct Slow {
 }
 
 impl Service for Slow {
-    fn call(&self, operation: &'static str, _body: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&self, operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
         assert!(["PutItem", "ExecuteStatement"].contains(&operation), "{operation}");
         let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(inside, Ordering::SeqCst);
         let is_open = self.is_open.lock().unwrap();
         drop(self.opened.wait_while(is_open, |is_open| !*is_open).unwrap());
         self.inside.fetch_sub(1, Ordering::SeqCst);
-        Ok(br#"{"ConsumedCapacity":{"TableName":"Tab","CapacityUnits":1.0}}"#.to_vec())
+        Ok(br#"{"ConsumedCapacity":{"TableName":"Tab","CapacityUnits":1.0}}"#.to_vec().into())
     }
 }
 
@@ -310,7 +310,7 @@ fn started_requests_hold_nobody() {
 fn a_request_that_is_lost_is_told() {
     struct Panics;
     impl Service for Panics {
-        fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Vec<u8>, Error> {
+        fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
             panic!("on purpose")
         }
     }

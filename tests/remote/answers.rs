@@ -10,7 +10,7 @@ use ddbfs::database::copies::compare::Comparison;
 use ddbfs::database::copies::tally::Tally;
 use ddbfs::database::copies::{Side, definition};
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::remote::{Client, RemoteDatabase, RemoteOptions, Service};
+use ddbfs::database::remote::{Answer, Client, RemoteDatabase, RemoteOptions, Service};
 use ddbfs::database::{Browse, Database, Source};
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::api::*;
@@ -100,14 +100,14 @@ fn an_item_of_another_key_is_none() {
 struct Words(&'static [u8]);
 
 impl Service for Words {
-    fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Vec<u8>, Error> {
-        Ok(self.0.to_vec())
+    fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
+        Ok(self.0.to_vec().into())
     }
 }
 
 #[test]
 fn what_is_passed_on_in_the_services_words_is_json() {
-    let pass = |words, operation| Client::new(Arc::new(Words(words))).verbatim().unwrap().pass(operation, b"{}");
+    let pass = |words, operation| Client::new(Arc::new(Words(words))).pass(VerbatimRequest { operation, body: b"{}".to_vec() });
     for words in [&b"\x1b]0;x\x07"[..], b"{\"Item\":{}}\x1b[2J", b"{\"a\x1b\":1}", b"{\"a\":\"\xff\"}", b"<html>"] {
         for operation in ["GetItem", "PutItem", "DescribeTable"] {
             unreadable(pass(words, operation), "it is no JSON");
@@ -308,7 +308,7 @@ fn a_delete_whose_answer_got_lost_has_deleted() {
     // In the caller's words, only what the service said.
     proxy.next(&[Trouble::CutAfter]);
     let body = br#"{"TableName":"Pets","Key":{"p":{"S":"Rex"}},"ReturnValues":"ALL_OLD"}"#;
-    assert_eq!(remote.verbatim().unwrap().pass("DeleteItem", body).unwrap(), b"{}");
+    assert_eq!(remote.pass(VerbatimRequest { operation: "DeleteItem", body: body.to_vec() }).unwrap(), b"{}");
     server.shutdown();
 }
 

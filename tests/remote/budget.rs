@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use ddbfs::codec::metrics::{capacity, prices};
 use ddbfs::database::layout::Layout;
-use ddbfs::database::remote::Service;
 use ddbfs::database::remote::budget::{Limits, Meter};
 use ddbfs::database::remote::layout::RemoteLayout;
+use ddbfs::database::remote::{Answer, Service};
 use ddbfs::model::error::RemoteError;
 use ddbfs::model::{Error, TableName};
 use serde_json::{Value, json};
@@ -79,13 +79,13 @@ fn many_at_a_time_keep_the_rate() {
 }
 
 /// Many ask at once, before anything is answered: how each fared. A page takes 128 units.
-fn at_once(limits: Limits) -> Vec<Result<Vec<u8>, Error>> {
+fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
     const READERS: usize = 8;
     struct Held(Mutex<Receiver<()>>);
     impl Service for Held {
-        fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Vec<u8>, Error> {
+        fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
             self.0.lock().unwrap().recv().unwrap();
-            Ok(br#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":128}}"#.to_vec())
+            Ok(br#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":128}}"#.to_vec().into())
         }
     }
     let (release, released) = channel();
@@ -223,14 +223,14 @@ fn what_was_spent_is_told_by_table_and_index() {
 fn what_nobody_counts_passes() {
     struct Echo;
     impl Service for Echo {
-        fn call(&self, _operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
-            Ok(body.to_vec())
+        fn call(&self, _operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+            Ok(body.to_vec().into())
         }
     }
     let meter =
         Meter::new(Arc::new(Echo), Limits { reads: Some(HARDLY_ANY), writes: Some(HARDLY_ANY), ..FREE }, prices::built_in());
     for _ in 0..3 {
-        assert_eq!(meter.call("GetRecords", b"not even JSON").unwrap(), b"not even JSON");
+        assert_eq!(meter.call("GetRecords", b"not even JSON").unwrap().into_text(), b"not even JSON");
     }
     assert_eq!(meter.spent().money, 0.0);
 }

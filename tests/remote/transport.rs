@@ -54,7 +54,7 @@ pub fn service(url: &str, timeout: Duration) -> Aws {
 }
 
 pub fn call(service: &dyn Service, operation: &'static str, body: &Value) -> Result<Value, Error> {
-    service.call(operation, body.to_string().as_bytes()).map(|body| serde_json::from_slice(&body).unwrap())
+    service.call(operation, body.to_string().as_bytes()).map(|answer| serde_json::from_slice(&answer.into_text()).unwrap())
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire::fault;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::remote::{Client, Service};
+use ddbfs::database::remote::{Answer, Client, Service};
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Error;
 use ddbfs::protocol::{self, Failure};
@@ -20,9 +20,9 @@ use serde_json::Value;
 pub struct InProcess(pub LocalDatabase);
 
 impl Service for InProcess {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let body = Document::parse(body.to_vec()).unwrap();
-        protocol::call(operation, body, &self.0, "localhost").map_err(|failure| {
+        protocol::call(operation, body, &self.0, "localhost").map(Answer::from).map_err(|failure| {
             let told = failure.error_body(protocol::find(operation));
             fault::read(told.status(), &told.json())
         })
@@ -47,9 +47,9 @@ impl Altered {
 }
 
 impl Service for Altered {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let answer = serde_json::from_slice(&self.0.call(operation, body)?).unwrap();
-        Ok(self.1(operation, &serde_json::from_slice(body).unwrap(), answer).to_string().into_bytes())
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+        let answer = serde_json::from_slice(&self.0.call(operation, body)?.into_text()).unwrap();
+        Ok(self.1(operation, &serde_json::from_slice(body).unwrap(), answer).to_string().into_bytes().into())
     }
 }
 

@@ -6,20 +6,17 @@ use super::CachedDatabase;
 use super::items::{Cached, Fill};
 use super::pages::PageKey;
 use crate::codec::row::Row;
+use crate::database::item_writes::{Effect, ItemWrite, item_writes};
 use crate::database::layout::Layout;
 use crate::database::{BatchRows, CacheCounters, Database, Done, Rows};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse, Page, QueryRequest,
-    ScanRequest, TableKeys, TransactAction, TransactWrite, WriteRequest,
+    ScanRequest, TableKeys,
 };
 use crate::model::{Error, Item, TableName};
 
-/// What a write did to an item of the cache.
-enum Effect {
-    Is(Option<Item>),
-    /// An update: the new item is not told.
-    Changed,
-}
+/// What a write leaves in the place of an item.
+struct Left(Option<Item>);
 
 impl Database for CachedDatabase {
     fn start(&self, call: Call) {
@@ -37,9 +34,9 @@ impl Database for CachedDatabase {
                 self.forget_table(&table);
                 done(deleted);
             }
-            call => match self.effects(&call) {
-                effects if effects.is_empty() => self.inner.start(call),
-                effects => self.write(call, effects),
+            call => match self.written(&call) {
+                written if written.is_empty() => self.inner.start(call),
+                written => self.write(call, written),
             },
         }
     }
@@ -147,50 +144,32 @@ impl CachedDatabase {
     }
 
     /// Starts a write; the item cache knows of it before who hears of the write and reads here.
-    fn write(&self, call: Call, effects: Vec<(TableName, Item, Effect)>) {
+    fn write(&self, call: Call, written: Vec<(TableName, Item, Option<Left>)>) {
         let items = Arc::clone(&self.items);
         self.inner.start(call.heard(move |failure| {
-            for (table, key, effect) in effects {
-                match effect {
-                    Effect::Is(item) if failure.is_none() => items.written(&table, key, item),
+            for (table, key, left) in written {
+                match left {
+                    Some(Left(item)) if failure.is_none() => items.written(&table, key, item),
                     // Whether it was carried out is not always known: what is not here is never stale.
-                    Effect::Is(_) | Effect::Changed => items.forget(&table, key),
+                    _ => items.forget(&table, key),
                 }
             }
         }));
     }
 
-    /// What a write does to items of the cache.
-    fn effects(&self, call: &Call) -> Vec<(TableName, Item, Effect)> {
-        let put = |table: &TableName, item: &Item, effect| self.key_of(table, item).map(|key| (table.clone(), key, effect));
-        match call {
-            Call::PutItem(request, _) => {
-                put(&request.table_name, &request.item, Effect::Is(Some(request.item.clone()))).into_iter().collect()
-            }
-            Call::DeleteItem(request, _) => vec![(request.table_name.clone(), request.key.clone(), Effect::Is(None))],
-            Call::UpdateItem(request, _) => vec![(request.table_name.clone(), request.key.clone(), Effect::Changed)],
-            Call::BatchWriteItem(request, _) => {
-                let writes = request.request_items.iter();
-                let writes = writes.flat_map(|of| of.requests.iter().map(move |write| (&of.table_name, write)));
-                // What is left unprocessed is told by the answer, too late for the callback: nothing is remembered of a batch.
-                let effect = |(table, write): (&TableName, &WriteRequest)| match write {
-                    WriteRequest::Put(item) => put(table, item, Effect::Changed),
-                    WriteRequest::Delete(key) => Some((table.clone(), key.clone(), Effect::Changed)),
-                };
-                writes.filter_map(effect).collect()
-            }
-            Call::TransactWriteItems(request, _) => {
-                let effect = |write: &TransactWrite| match &write.action {
-                    TransactAction::ConditionCheck { .. } => None,
-                    TransactAction::Put { item } => put(&write.table_name, item, Effect::Changed),
-                    TransactAction::Delete { key } | TransactAction::Update { key, .. } => {
-                        Some((write.table_name.clone(), key.clone(), Effect::Changed))
-                    }
-                };
-                request.transact_items.iter().filter_map(effect).collect()
-            }
-            _ => Vec::new(),
-        }
+    /// The keys of the items of the cache that a call writes, and what it leaves of each where that is known.
+    fn written(&self, call: &Call) -> Vec<(TableName, Item, Option<Left>)> {
+        // What a batch left unprocessed is told by the answer, too late for the callback: nothing is remembered of several.
+        let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
+        let written = |write: ItemWrite<'_>| {
+            let (key, left) = match write.effect {
+                Effect::Put => (self.key_of(write.table, write.item)?, Some(Left(Some(write.item.clone())))),
+                Effect::Delete => (write.item.clone(), Some(Left(None))),
+                Effect::Update => (write.item.clone(), None),
+            };
+            Some((write.table.clone(), key, left.filter(|_| is_one)))
+        };
+        item_writes(call).into_iter().filter_map(written).collect()
     }
 
     /// A read of some attributes passes by: the cache holds whole items.

@@ -10,6 +10,8 @@ use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStat
 use crate::model::layout::MeteredOperation;
 use crate::model::{Error, TableName};
 
+const NOT_ELSEWHERE: Error = Error::Unavailable("this database is the service: nothing is passed on from it");
+
 /// Hands each operation to the engine's method of its name.
 macro_rules! engine {
     ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
@@ -19,6 +21,10 @@ macro_rules! engine {
     };
     (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done($engine.$method(&$request)) };
     (@Controls $engine:ident, $method:ident, $request:ident, $done:ident) => { $done($engine.$method($request)) };
+    (@Passes $engine:ident, $method:ident, $request:ident, $done:ident) => {{
+        drop($request);
+        $done(Err(NOT_ELSEWHERE));
+    }};
     (@Writes $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
 }
 operations!(engine);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::consumption::{Charged, Consumed, Kind, Units};
-use super::service::{Service, is_free};
+use super::service::{Answer, Service, is_free};
 use crate::database::caller::{self, SLICE};
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::engine::meter::sums::{History, SumSlots};
@@ -209,7 +209,7 @@ impl Meter {
     }
 
     /// Waits until a request may begin.
-    fn begin(&self, charged: &Charged<'_>) -> Result<Reservation<'_>, Error> {
+    fn begin(&self, charged: &Charged) -> Result<Reservation<'_>, Error> {
         let (deadline, kind, most) = (Instant::now() + self.limits.timeout, charged.kind, charged.most());
         let mut state = self.state.lock();
         loop {
@@ -234,7 +234,7 @@ impl Meter {
     }
 
     /// Counts what a request consumed.
-    fn settle(&self, charged: &Charged<'_>, consumed: &Consumed) {
+    fn settle(&self, charged: &Charged, consumed: &Consumed) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
         let mut state = self.state.lock();
         self.purse.0.lock().spent.add(total);
@@ -252,7 +252,7 @@ impl Meter {
     }
 
     /// Counts how it ended.
-    fn ended(&self, charged: &Charged<'_>, outcome: Outcome, told: (f64, Option<u64>)) {
+    fn ended(&self, charged: &Charged, outcome: Outcome, told: (f64, Option<u64>)) {
         let Some(table) = charged.table() else { return };
         let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
         let is_throttled = outcome == Outcome::Throttled;
@@ -289,7 +289,7 @@ impl OfTable {
     }
 
     /// Counts a page of what was queried or scanned.
-    fn count_page(&mut self, charged: &Charged<'_>, now_ms: u64, consumed: &Consumed) {
+    fn count_page(&mut self, charged: &Charged, now_ms: u64, consumed: &Consumed) {
         let usage = &mut self.sources.entry(charged.index()).or_default().now(now_ms).usage;
         let reads = if charged.operation == MeteredOperation::Query { &mut usage.queries } else { &mut usage.scans };
         reads.requests += 1;
@@ -318,7 +318,7 @@ fn outcome(error: &Error) -> Outcome {
 }
 
 impl Service for Meter {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let Some(charged) = Charged::of(operation, body) else {
             if !is_free(operation) {
                 self.within_budget(*self.purse.0.lock())?;
@@ -327,8 +327,8 @@ impl Service for Meter {
         };
         let reservation = self.begin(&charged).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
         let begun = Instant::now();
-        let answer = self.service.call(operation, body);
-        let consumed = match &answer {
+        let mut answer = self.service.call(operation, body);
+        let consumed = match &mut answer {
             Ok(answer) => charged.answered(answer),
             Err(error) => charged.failed(error),
         };

@@ -7,23 +7,23 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::chains::Chains;
-use super::consumption::Charged;
 use super::service::Service;
 use super::shards::{self, Streams};
 use super::workers::Workers;
-use crate::codec::json::document::{Document, Json, is_json};
+use crate::codec::json::document::Json;
 use crate::codec::json::edit;
 use crate::codec::wire::{
     answer, batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream,
     describe_table, execute_statement, execute_transaction, get_item, get_records, get_shard_iterator, list_streams, list_tables,
     page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item, update_table,
 };
-use crate::database::{BatchRows, Database, Rows, Verbatim};
+use crate::database::{BatchRows, Database, Rows};
 use crate::engine::clock::{Clock, SystemClock};
 use crate::expr::{KeyConditionShape, PlaceholderUse};
 use crate::model::api::operation::{Way, operations};
 use crate::model::api::*;
 use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
+use crate::model::layout::MeteredOperation;
 use crate::model::{Error, Item, TableName, arn};
 
 /// What a request with a precondition is told.
@@ -56,14 +56,6 @@ impl Client {
         Self { shared: Arc::new(Shared { service, workers: Workers::default(), chains: Chains::default(), home: OnceLock::new() }) }
     }
 
-    /// One request as it is, for operations that are not typed here.
-    ///
-    /// # Errors
-    /// As of [`Service::call`].
-    pub fn raw(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
-        self.shared.service.call(operation, body)
-    }
-
     /// One request whose body `write` appends, and its answer as `read` understands it.
     pub(super) fn call<T>(
         &self,
@@ -73,8 +65,7 @@ impl Client {
     ) -> Result<T, Error> {
         let mut body = Vec::new();
         write(&mut body);
-        let answer = self.raw(operation, &body)?;
-        read(Document::parse(answer).map_err(answer::unreadable)?.root())
+        read(self.shared.service.call(operation, &body)?.json()?)
     }
 
     /// As `read`, when ARNs in the answer's `member` were looked at.
@@ -157,6 +148,22 @@ fn check_precondition(precondition: Option<Precondition>) -> Result<(), Error> {
 
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
+/// The same request, asking for what it consumes.
+macro_rules! detailed {
+    ($request:ident) => {{
+        let mut request = $request;
+        request.return_consumed_capacity = DETAIL;
+        request
+    }};
+}
+
+/// One request of an operation, which a module of the wire writes, and its answer, which that reads.
+macro_rules! ask {
+    ($client:ident, $name:ident $wire:ident($request:expr)) => {
+        $client.call(stringify!($name), |out| $wire::write_request($request, out), $wire::read_response)
+    };
+}
+
 /// What is not made here.
 macro_rules! unavailable {
     ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
@@ -175,7 +182,7 @@ impl Database for Client {
     /// A write is made where it holds nobody.
     fn start(&self, call: Call) {
         match call.way() {
-            Way::Reads | Way::Controls => self.ask(call),
+            Way::Reads | Way::Controls | Way::Passes => self.ask(call),
             Way::Writes => {
                 let client = self.clone();
                 self.shared.workers.run(move || client.ask(call));
@@ -219,8 +226,8 @@ impl Database for Client {
         self.page("Scan", write, start, |json| page::read(json, table, |_| true, rows))
     }
 
-    fn verbatim(&self) -> Option<&dyn Verbatim> {
-        Some(self)
+    fn is_elsewhere(&self) -> bool {
+        true
     }
 }
 
@@ -241,6 +248,7 @@ impl Client {
             Call::GetShardIterator(request, done) => done(shards::iterator(&AsTold(self), request)),
             Call::DescribeStream(request, done) => done(shards::describe(&AsTold(self), &request)),
             Call::ListStreams(request, done) => done(self.list_streams(request)),
+            Call::Verbatim(request, done) => done(self.pass(&request)),
             Call::DescribeTable(request, done) => done(self.describe_table(request)),
             Call::ListTables(request, done) => done(self.list_tables(request)),
             Call::CreateTable(request, done) => done(self.create_table(request)),
@@ -256,11 +264,8 @@ impl Client {
     }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        let answer = self.call(
-            "CreateTable",
-            |out| create_table::write_request(&request, out),
-            |json| self.read_table(&request.table_name, (json, "TableDescription"), create_table::read_response),
-        );
+        let read = |json: Json<'_>| self.read_table(&request.table_name, (json, "TableDescription"), create_table::read_response);
+        let answer = self.call("CreateTable", |out| create_table::write_request(&request, out), read);
         answer.map_err(|error| match error {
             // Each service has its own words for it.
             Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
@@ -271,15 +276,12 @@ impl Client {
     }
 
     fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        self.call(
-            "DescribeTable",
-            |out| describe_table::write_request(&request, out),
-            |json| self.read_table(&request.table_name, (json, "Table"), describe_table::read_response),
-        )
+        let read = |json: Json<'_>| self.read_table(&request.table_name, (json, "Table"), describe_table::read_response);
+        self.call("DescribeTable", |out| describe_table::write_request(&request, out), read)
     }
 
     fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        let page = self.call("ListTables", |out| list_tables::write_request(&request, out), list_tables::read_response)?;
+        let page = ask!(self, ListTables list_tables(&request))?;
         if let Some(last) = &page.last_evaluated_table_name {
             self.shared.chains.follow(request.exclusive_start_table_name.map(String::into_bytes), last.as_bytes())?;
         }
@@ -300,62 +302,51 @@ impl Client {
     }
 
     fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
-        self.call(
-            "DescribeTimeToLive",
-            |out| time_to_live::write_describe_request(&request, out),
-            time_to_live::read_describe_response,
-        )
+        let write = |out: &mut Vec<u8>| time_to_live::write_describe_request(&request, out);
+        self.call("DescribeTimeToLive", write, time_to_live::read_describe_response)
     }
 
     fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
-        let request = GetItemRequest { return_consumed_capacity: DETAIL, ..request };
         let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
-        let answer = self.call("GetItem", |out| get_item::write_request(&request, out), get_item::read_response)?;
+        let request = detailed!(request);
+        let answer = ask!(self, GetItem get_item(&request))?;
         answer.item.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
         Ok(answer)
     }
 
     fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
         check_precondition(request.precondition)?;
-        let request = PutItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("PutItem", |out| put_item::write_request(&request, out), put_item::read_response)
+        ask!(self, PutItem put_item(&detailed!(request)))
     }
 
     fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
         check_precondition(request.precondition)?;
         let is_asked = request.return_values == ReturnValues::AllOld;
         // Whether there was an item is known by its attributes, which cost nothing.
-        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, return_consumed_capacity: DETAIL, ..request };
-        let answer = self.call("DeleteItem", |out| delete_item::write_request(&request, out), delete_item::read_response)?;
+        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, ..request };
+        let answer = ask!(self, DeleteItem delete_item(&detailed!(request)))?;
         Ok(DeleteItemResponse { attributes: answer.attributes.filter(|_| is_asked), ..answer })
     }
 
     fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
         check_precondition(request.precondition)?;
-        let request = UpdateItemRequest { return_consumed_capacity: DETAIL, ..request };
         let is_whole = request.return_values == UpdateReturnValues::AllNew;
-        let answer = self.call("UpdateItem", |out| update_item::write_request(&request, out), update_item::read_response)?;
+        let request = detailed!(request);
+        let answer = ask!(self, UpdateItem update_item(&request))?;
         answer.attributes.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
         Ok(answer)
     }
 
     fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
-        let request = BatchWriteItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call(
-            "BatchWriteItem",
-            |out| batch_write_item::write_request(&request, out),
-            |json| batch_write_item::read_response(json, &request),
-        )
+        let request = detailed!(request);
+        let read = |json: Json<'_>| batch_write_item::read_response(json, &request);
+        self.call("BatchWriteItem", |out| batch_write_item::write_request(&request, out), read)
     }
 
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
         check(request.fault.clone())?;
-        let request = TransactGetItemsRequest { return_consumed_capacity: DETAIL, ..request };
-        let answer = self.call(
-            "TransactGetItems",
-            |out| transact_get_items::write_request(&request, out),
-            transact_get_items::read_response,
-        )?;
+        let request = detailed!(request);
+        let answer = ask!(self, TransactGetItems transact_get_items(&request))?;
         if answer.responses.len() != request.transact_items.len() {
             return Err(answer::unreadable("it has not one response for each item"));
         }
@@ -368,12 +359,7 @@ impl Client {
     fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
         check(request.fault.clone())?;
         request.transact_items.iter().try_for_each(|write| check_precondition(write.precondition))?;
-        let request = TransactWriteItemsRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call(
-            "TransactWriteItems",
-            |out| transact_write_items::write_request(&request, out),
-            transact_write_items::read_response,
-        )
+        ask!(self, TransactWriteItems transact_write_items(&detailed!(request)))
     }
 
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
@@ -382,29 +368,22 @@ impl Client {
                 "replicas are not changed through a remote mount; use the service's own tools for them",
             ));
         }
-        self.call(
-            "UpdateTable",
-            |out| update_table::write_request(&request, out),
-            |json| self.read_table(&request.table_name, (json, "TableDescription"), update_table::read_response),
-        )
+        let read = |json: Json<'_>| self.read_table(&request.table_name, (json, "TableDescription"), update_table::read_response);
+        self.call("UpdateTable", |out| update_table::write_request(&request, out), read)
     }
 
     fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
         let home = request.exclusive_start.as_ref().map(|stream| self.home(&stream.table_name)).transpose()?;
-        self.call(
-            "ListStreams",
-            |out| list_streams::write_request(&request, home.as_deref().unwrap_or_default(), out),
-            |json| {
-                let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
-                first.into_iter().for_each(|stream| self.learn(stream, "StreamArn"));
-                list_streams::read_response(json)
-            },
-        )
+        let read = |json: Json<'_>| {
+            let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
+            first.into_iter().for_each(|stream| self.learn(stream, "StreamArn"));
+            list_streams::read_response(json)
+        };
+        self.call("ListStreams", |out| list_streams::write_request(&request, home.as_deref().unwrap_or_default(), out), read)
     }
 
     fn execute_statement(&self, request: ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
-        let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("ExecuteStatement", |out| execute_statement::write_request(&request, out), execute_statement::read_response)
+        ask!(self, ExecuteStatement execute_statement(&detailed!(request)))
     }
 
     fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
@@ -414,11 +393,7 @@ impl Client {
         let request = BatchExecuteStatementRequest { statements, return_consumed_capacity: DETAIL };
         let answer = match request.statements.len() {
             0 => BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() },
-            _ => self.call(
-                "BatchExecuteStatement",
-                |out| batch_execute_statement::write_request(&request, out),
-                batch_execute_statement::read_response,
-            )?,
+            _ => ask!(self, BatchExecuteStatement batch_execute_statement(&request))?,
         };
         let mut sent = answer.responses.into_iter();
         let of = |fault: Option<ValueError>| match fault {
@@ -429,24 +404,25 @@ impl Client {
     }
 
     fn execute_transaction(&self, request: ExecuteTransactionRequest) -> Result<ExecuteTransactionResponse, Error> {
-        let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("ExecuteTransaction", |out| execute_transaction::write_request(&request, out), execute_transaction::read_response)
+        ask!(self, ExecuteTransaction execute_transaction(&detailed!(request)))
     }
-}
 
-impl Verbatim for Client {
-    /// What was consumed is asked for; who did not ask is not told.
-    fn pass(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let is_charged = Charged::of(operation, body).is_some();
+    /// A request in its caller's words. What was consumed is asked for; who did not ask is not told.
+    fn pass(&self, request: &VerbatimRequest) -> Result<Vec<u8>, Error> {
+        let VerbatimRequest { operation, body } = request;
+        let is_charged = MeteredOperation::ALL.iter().any(|known| known.name() == *operation);
         let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
-        let answer = self.raw(operation, asking.as_deref().unwrap_or(body))?;
+        let answer = self.shared.service.call(operation, asking.as_deref().unwrap_or(body))?;
         // Of operations that tell nothing it is empty.
-        if !answer.is_empty() && !is_json(&answer) {
+        if answer.bytes() > 0 && !answer.is_json() {
             return Err(answer::unreadable("it is no JSON"));
         }
-        let answer = if asking.is_some() { edit::without(&answer, "ConsumedCapacity") } else { answer };
-        let is_marked = operation == "DeleteItem" && memchr::memmem::find(&answer, delete_item::ASKED_AGAIN.as_bytes()).is_some();
-        Ok(if is_marked { edit::without(&answer, delete_item::ASKED_AGAIN) } else { answer })
+        let mut told = answer.into_text();
+        if asking.is_some() {
+            told = edit::without(&told, "ConsumedCapacity");
+        }
+        let is_marked = *operation == "DeleteItem" && memchr::memmem::find(&told, delete_item::ASKED_AGAIN.as_bytes()).is_some();
+        Ok(if is_marked { edit::without(&told, delete_item::ASKED_AGAIN) } else { told })
     }
 }
 
@@ -461,11 +437,8 @@ impl Streams for AsTold<'_> {
 
     fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
         let home = self.0.home(&request.stream.table_name)?;
-        self.0.call(
-            "GetShardIterator",
-            |out| get_shard_iterator::write_request(&request, &home, out),
-            get_shard_iterator::read_response,
-        )
+        let write = |out: &mut Vec<u8>| get_shard_iterator::write_request(&request, &home, out);
+        self.0.call("GetShardIterator", write, get_shard_iterator::read_response)
     }
 
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {

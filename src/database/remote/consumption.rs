@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
-
-use crate::codec::json::document::member_places;
+use super::service::{Answer, is_select, statements};
+use crate::codec::json::document::{Document, Json, Kind as JsonKind};
 use crate::model::error::RemoteCause;
 use crate::model::layout::MeteredOperation;
 use crate::model::limits::{
@@ -43,11 +42,13 @@ impl Kind {
 }
 
 /// A request that takes units.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Charged<'b> {
+#[derive(Debug)]
+pub struct Charged {
     pub operation: MeteredOperation,
     pub kind: Kind,
-    body: &'b [u8],
+    /// `None`: it cannot be read here.
+    request: Option<Document>,
+    bytes: usize,
 }
 
 /// What was consumed of one table: of its base (`None`) and its indexes.
@@ -74,17 +75,26 @@ impl Consumed {
     }
 }
 
-impl<'b> Charged<'b> {
+impl Charged {
     /// `None`: the operation takes no units.
-    pub fn of(operation: &str, body: &'b [u8]) -> Option<Self> {
+    pub fn of(operation: &str, body: &[u8]) -> Option<Self> {
         use MeteredOperation as Of;
         let operation = Of::ALL.into_iter().find(|known| known.name() == operation)?;
+        let request = Document::parse(body.to_vec()).ok();
         let kind = match operation {
             Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => Kind::Read,
             Of::PutItem | Of::UpdateItem | Of::DeleteItem | Of::BatchWriteItem | Of::TransactWriteItems => Kind::Write,
-            Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => kind_of_statements(body),
+            Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => {
+                // Statements of one request all read or all write.
+                let statements = request.as_ref().map(|request| statements(request.root())).unwrap_or_default();
+                if statements.into_iter().any(is_select) { Kind::Read } else { Kind::Write }
+            }
         };
-        Some(Self { operation, kind, body })
+        Some(Self { operation, kind, request, bytes: body.len() })
+    }
+
+    fn member(&self, name: &str) -> Option<Json<'_>> {
+        self.request.as_ref()?.root().get(name)
     }
 
     /// What it consumes at most: a read as much as its answer may have, a write as much as it is long itself; what it changes in indexes comes
@@ -97,35 +107,37 @@ impl<'b> Charged<'b> {
             Of::TransactGetItems | Of::ExecuteTransaction => (2 * TRANSACTION_BYTES_MAX, false),
             _ => (BATCH_GET_BYTES_MAX, false),
         };
-        let is_consistent =
-            || members(self.body, &["ConsistentRead"]).is_none_or(|of| of.get("ConsistentRead") == Some(&Value::Bool(true)));
-        let part = if has_one_table && !is_consistent() { 0.5 } else { 1.0 };
+        let is_asked = |json: Json<'_>| matches!(json.kind(), JsonKind::Bool(true));
+        let is_consistent = self.request.is_none() || self.member("ConsistentRead").is_some_and(is_asked);
+        let part = if has_one_table && !is_consistent { 0.5 } else { 1.0 };
         self.kind.units(match self.kind {
             Kind::Read => bytes.div_ceil(READ_UNIT_BYTES) as f64 * part,
-            Kind::Write => self.body.len().div_ceil(WRITE_UNIT_BYTES) as f64,
+            Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES) as f64,
         })
     }
 
     /// The one table that it names.
     pub fn table(&self) -> Option<TableName> {
-        table(&members(self.body, &["TableName"])?)
+        table(self.request.as_ref()?.root())
     }
 
     /// The index that it reads.
     pub fn index(&self) -> Option<IndexName> {
-        IndexName::new(members(self.body, &["IndexName"])?.get("IndexName")?.as_str()?).ok()
+        IndexName::new(self.member("IndexName")?.as_str()?).ok()
     }
 
     /// What its answer says was consumed.
-    pub fn answered(&self, answer: &[u8]) -> Consumed {
-        let members = members(answer, &["ConsumedCapacity", "Count", "ScannedCount"]).unwrap_or_default();
-        let count = |name: &str| members.get(name).and_then(Value::as_u64);
-        let told = match members.get("ConsumedCapacity") {
-            Some(Value::Array(tables)) => tables.iter().filter_map(|of| self.of_table(of)).collect(),
-            Some(of) => self.of_table(of).into_iter().collect(),
+    pub fn answered(&self, answer: &mut Answer) -> Consumed {
+        let bytes = answer.bytes();
+        let json = answer.json().ok();
+        let count = |name: &str| json?.get(name)?.as_number()?.as_u64();
+        let told = json.and_then(|json| json.get("ConsumedCapacity"));
+        let told: Vec<OfTable> = match told.map(|told| (told, told.as_list())) {
             None => Vec::new(),
+            Some((_, Some(tables))) => tables.filter_map(|of| self.of_table(of)).collect(),
+            Some((of, None)) => self.of_table(of).into_iter().collect(),
         };
-        let tables = if told.is_empty() { self.guessed(answer.len()) } else { told };
+        let tables = if told.is_empty() { self.guessed(bytes) } else { told };
         Consumed { tables, evaluated: count("ScannedCount").unwrap_or(0), returned: count("Count") }
     }
 
@@ -140,21 +152,21 @@ impl<'b> Charged<'b> {
         Consumed { tables: if is_charged { self.guessed(0) } else { Vec::new() }, ..Consumed::default() }
     }
 
-    fn of_table(&self, json: &Value) -> Option<OfTable> {
-        let of = json.as_object()?;
+    fn of_table(&self, of: Json<'_>) -> Option<OfTable> {
         let mut sources = BTreeMap::new();
-        for indexes in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"].map(|name| of.get(name).and_then(Value::as_object)) {
-            for (name, units) in indexes.into_iter().flatten() {
+        for indexes in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"].into_iter().filter_map(|name| of.get(name)?.as_object())
+        {
+            for (name, units) in indexes.iter() {
                 sources.insert(Some(IndexName::new(name).ok()?), self.units(units));
             }
         }
-        let base = of.get("Table").or_else(|| sources.is_empty().then_some(json));
+        let base = of.get("Table").or_else(|| sources.is_empty().then_some(of));
         base.and_then(|base| sources.insert(None, self.units(base)));
         Some(OfTable { table: table(of)?, sources })
     }
 
-    fn units(&self, of: &Value) -> Units {
-        let count = |name: &str| of.get(name).and_then(Value::as_f64).filter(|count| count.is_finite() && *count >= 0.0);
+    fn units(&self, of: Json<'_>) -> Units {
+        let count = |name: &str| of.get(name).and_then(Json::as_f64).filter(|count| count.is_finite() && *count >= 0.0);
         match (count("ReadCapacityUnits"), count("WriteCapacityUnits")) {
             (None, None) => self.kind.units(count("CapacityUnits").unwrap_or(0.0)),
             (read, write) => Units { read: read.unwrap_or(0.0), write: write.unwrap_or(0.0) },
@@ -165,47 +177,26 @@ impl<'b> Charged<'b> {
     fn guessed(&self, answer_bytes: usize) -> Vec<OfTable> {
         let units = match self.kind {
             Kind::Read => answer_bytes.div_ceil(READ_UNIT_BYTES).max(1) as f64 / 2.0,
-            Kind::Write => self.body.len().div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
+            Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
         };
         // Of several tables it is not known which; it counts for the mount as of the first.
-        let table = self.table().or_else(|| first_table(self.body));
+        let of_batch = || arn::table_named(self.member("RequestItems")?.as_object()?.keys().next()?).ok();
+        let table = self.table().or_else(of_batch).or_else(|| first_table(self.request.as_ref()?.root()));
         table.map(|table| OfTable { table, sources: [(None, self.kind.units(units))].into() }).into_iter().collect()
     }
 }
 
-fn table(members: &Map<String, Value>) -> Option<TableName> {
-    arn::table_named(members.get("TableName")?.as_str()?).ok()
+fn table(json: Json<'_>) -> Option<TableName> {
+    arn::table_named(json.get("TableName")?.as_str()?).ok()
 }
 
-/// The first table that is named anywhere in a batch or transaction.
-fn first_table(body: &[u8]) -> Option<TableName> {
-    fn find(json: &Value) -> Option<TableName> {
-        match json {
-            Value::Object(of) => table(of).or_else(|| of.values().find_map(find)),
-            Value::Array(list) => list.iter().find_map(find),
-            _ => None,
-        }
+/// The first table that is named anywhere in a transaction.
+fn first_table(json: Json<'_>) -> Option<TableName> {
+    match json.kind() {
+        JsonKind::Object(of) => table(json).or_else(|| of.values().find_map(first_table)),
+        JsonKind::List(mut list) => list.find_map(first_table),
+        _ => None,
     }
-    let json: Value = serde_json::from_slice(body).ok()?;
-    let of_batch =
-        json.get("RequestItems").and_then(Value::as_object).and_then(|tables| arn::table_named(tables.keys().next()?).ok());
-    of_batch.or_else(|| find(&json))
-}
-
-/// Statements of one request all read or all write.
-fn kind_of_statements(body: &[u8]) -> Kind {
-    let text = String::from_utf8_lossy(body).to_ascii_uppercase();
-    let is_read = text
-        .split("\"STATEMENT\"")
-        .skip(1)
-        .any(|rest| rest.trim_start_matches([' ', ':', '"', '\\', 'N', 'T']).starts_with("SELECT"));
-    if is_read { Kind::Read } else { Kind::Write }
-}
-
-/// Some members of an object; the others are passed over.
-fn members(text: &[u8], names: &[&str]) -> Option<Map<String, Value>> {
-    let wanted = member_places(text).ok()?.into_iter().filter(|(name, _)| names.contains(&name.as_str()));
-    wanted.map(|(name, place)| Some((name, serde_json::from_slice(text.get(place)?).ok()?))).collect()
 }
 
 #[cfg(test)]
@@ -213,7 +204,7 @@ mod tests {
     use super::*;
 
     fn check(operation: &str, body: &str, answer: &str, expected: (f64, f64)) {
-        let consumed = Charged::of(operation, body.as_bytes()).unwrap().answered(answer.as_bytes()).total();
+        let consumed = Charged::of(operation, body.as_bytes()).unwrap().answered(&mut answer.as_bytes().to_vec().into()).total();
         assert_eq!((consumed.read, consumed.write), expected, "{operation} {answer}");
     }
 

@@ -26,4 +26,4 @@ mod workers;
 pub use browse::{RemoteDatabase, RemoteOptions};
 pub use client::Client;
 pub use layout::RemoteLayout;
-pub use service::Service;
+pub use service::{Answer, Service};

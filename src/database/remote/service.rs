@@ -1,5 +1,8 @@
 //! What a client speaks through: a transport to a service with the API.
 
+use crate::codec::json::JsonError;
+use crate::codec::json::document::{Document, Json, is_json};
+use crate::codec::wire::answer;
 use crate::model::Error;
 
 /// Takes the body of a request to a service and brings the body of its answer. Blocks; knows nothing of what is in them.
@@ -8,11 +11,73 @@ pub trait Service: Send + Sync {
     ///
     /// # Errors
     /// What the service answered instead, as [`crate::codec::wire::fault::read`] tells it, or why there is no answer.
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error>;
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error>;
 
     /// How often the service throttled what was then asked again, so far.
     fn throttles(&self) -> u64 {
         0
+    }
+}
+
+/// The body of an answer, which is read once, however many look at what is in it.
+#[derive(Debug)]
+pub struct Answer(Body);
+
+#[derive(Debug)]
+enum Body {
+    Unread(Vec<u8>),
+    Read(Document),
+    Unreadable(JsonError, Vec<u8>),
+}
+
+impl From<Vec<u8>> for Answer {
+    fn from(text: Vec<u8>) -> Self {
+        Self(Body::Unread(text))
+    }
+}
+
+impl Answer {
+    /// What is in it.
+    ///
+    /// # Errors
+    /// It is no JSON.
+    pub fn json(&mut self) -> Result<Json<'_>, Error> {
+        if let Body::Unread(text) = &mut self.0 {
+            let read = Document::read(std::mem::take(text));
+            self.0 = read.map_or_else(|(error, text)| Body::Unreadable(error, text), Body::Read);
+        }
+        match &self.0 {
+            Body::Read(document) => Ok(document.root()),
+            Body::Unreadable(error, _) => Err(answer::unreadable(error)),
+            Body::Unread(_) => Err(answer::unreadable("it was not read")),
+        }
+    }
+
+    /// Bytes of its text.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match &self.0 {
+            Body::Read(document) => document.text().len(),
+            Body::Unread(text) | Body::Unreadable(_, text) => text.len(),
+        }
+    }
+
+    /// True if there is nothing in it but JSON.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        match &self.0 {
+            Body::Read(_) => true,
+            Body::Unread(text) | Body::Unreadable(_, text) => is_json(text),
+        }
+    }
+
+    /// As it came.
+    #[must_use]
+    pub fn into_text(self) -> Vec<u8> {
+        match self.0 {
+            Body::Read(document) => document.into_text(),
+            Body::Unread(text) | Body::Unreadable(_, text) => text,
+        }
     }
 }
 
@@ -29,4 +94,18 @@ pub fn is_free(operation: &str) -> bool {
     const FREE: [&str; 6] =
         ["GetShardIterator", "GetResourcePolicy", "DeleteTable", "TagResource", "UntagResource", "UpdateTimeToLive"];
     operation.starts_with("Describe") || operation.starts_with("List") || FREE.contains(&operation)
+}
+
+/// The statements of PartiQL that a request has.
+#[must_use]
+pub fn statements(json: Json<'_>) -> Vec<&str> {
+    let list = |member: &str| json.get(member).and_then(Json::as_list).unwrap_or_default();
+    let many = list("Statements").chain(list("TransactStatements"));
+    std::iter::once(json).chain(many).filter_map(|of| of.get("Statement")?.as_str()).collect()
+}
+
+/// Does the statement leave everything as it is?
+#[must_use]
+pub fn is_select(statement: &str) -> bool {
+    statement.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("select"))
 }

@@ -39,6 +39,7 @@ pub mod transact_write_items;
 pub mod transfer;
 pub mod update_item;
 pub mod update_table;
+pub mod verbatim;
 
 pub use batch_execute_statement::{
     BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse,
@@ -77,5 +78,6 @@ pub use transact_get_items::{TransactGet, TransactGetItemsRequest, TransactGetIt
 pub use transact_write_items::{TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};
 pub use update_item::{UpdateItemRequest, UpdateItemResponse, UpdateParameter};
 pub use update_table::{UpdateTableRequest, UpdateTableResponse};
+pub use verbatim::VerbatimRequest;
 
 pub use super::settings::StreamViewType;

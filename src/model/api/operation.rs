@@ -15,6 +15,8 @@ pub enum Way {
     Reads,
     /// It waits for commits and files; its outcome is told before its start returns.
     Controls,
+    /// It goes to another service as it is; its outcome is told before its start returns.
+    Passes,
     /// Its outcome is told after the commit. A statement that only reads is one of these: what it does is in its text.
     Writes,
 }
@@ -86,6 +88,9 @@ macro_rules! operations {
 
             // Of features that there are none of: what a request names must exist, the answer is empty.
             Reads NeverUsed never_used(NeverUsedRequest) -> ();
+
+            // Any of them in its caller's own words; the body of the answer.
+            Passes Verbatim pass(VerbatimRequest) -> Vec<u8>;
         }
     };
 }

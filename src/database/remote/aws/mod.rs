@@ -42,7 +42,7 @@ use self::message::{Answer, Fault, Request};
 use self::place::Place;
 use self::repeat::{Attempts, Next};
 use self::throttling::Throttling;
-use super::service::Service;
+use super::service::{Answer as Body, Service};
 use crate::codec::wire::fault;
 use crate::database::caller;
 use crate::model::Error;
@@ -138,7 +138,7 @@ impl Drop for Aws {
 }
 
 impl Service for Aws {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Body, Error> {
         let Some(runtime) = &self.runtime else { return Err(given_up()) };
         let again = self.asked.in_vain.of(operation, body);
         if let Some(error) = again.as_ref().and_then(|again| self.asked.in_vain.take(again)) {
@@ -159,7 +159,7 @@ impl Service for Aws {
         {
             self.asked.in_vain.note(again, error.clone());
         }
-        answer
+        answer.map(Body::from)
     }
 
     fn throttles(&self) -> u64 {

@@ -3,21 +3,30 @@
 use std::sync::Arc;
 
 use super::RemoteDatabase;
-use super::writes::Effect;
+use super::writes::{Asked, Target, asked};
+use crate::database::item_writes::{Effect, of_action, of_batch};
 use crate::database::layout::Layout;
-use crate::database::{BatchRows, Database, Done, Rows, Verbatim};
+use crate::database::remote::service::is_select;
+use crate::database::{BatchRows, Database, Done, Rows};
 use crate::expr::partiql;
 use crate::model::api::operation::Way;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, Page, PutItemRequest,
-    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus, TransactAction, TransactWrite,
-    TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateReturnValues,
-    UpdateTableRequest, UpdateTableResponse, WriteRequest,
+    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse,
+    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 use crate::model::{Error, TableName};
+
+/// What may be another after a call.
+pub(super) enum Changed {
+    /// The items of these.
+    Tables(Vec<TableName>),
+    Definitions,
+    Anything,
+}
 
 impl Database for RemoteDatabase {
     fn start(&self, call: Call) {
@@ -30,6 +39,7 @@ impl Database for RemoteDatabase {
             Call::CreateTable(request, done) => done(self.create_table(request)),
             Call::UpdateTable(request, done) => done(self.update_table(request)),
             Call::DeleteTable(request, done) => done(self.delete_table(request)),
+            Call::Verbatim(request, done) => self.pass(request, done),
             Call::DescribeTimeToLive(request, done) => done(self.tables.time_to_live(&*self.service, request)),
             call => self.hand_on(call),
         }
@@ -47,8 +57,8 @@ impl Database for RemoteDatabase {
         self.service.scan_rows(request, rows)
     }
 
-    fn verbatim(&self) -> Option<&dyn Verbatim> {
-        self.service.verbatim().map(|_| self as &dyn Verbatim)
+    fn is_elsewhere(&self) -> bool {
+        self.service.is_elsewhere()
     }
 
     fn layout(&self) -> Option<&dyn Layout> {
@@ -66,8 +76,7 @@ impl RemoteDatabase {
 
     /// Before statements that may write: of their tables anything may be another then, and nothing if they only read.
     pub(super) fn statements<'s>(&self, statements: impl Iterator<Item = &'s str>) -> Result<Vec<TableName>, Error> {
-        let writing = |text: &&str| !text.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("select"));
-        let writing: Vec<&str> = statements.filter(writing).collect();
+        let writing: Vec<&str> = statements.filter(|text| !is_select(text)).collect();
         if !writing.is_empty() {
             self.may_write()?;
         }
@@ -76,50 +85,61 @@ impl RemoteDatabase {
 
     /// What is held is told of a call's end, unless it only reads.
     fn hand_on(&self, call: Call) {
-        let of_statements = match &call {
-            Call::ExecuteStatement(request, _) => Some(self.statements(std::iter::once(&*request.statement))),
-            Call::BatchExecuteStatement(request, _) => Some(self.statements(request.statements.iter().map(|one| &*one.statement))),
-            Call::ExecuteTransaction(request, _) => Some(self.statements(request.statements.iter().map(|one| &*one.statement))),
+        let changed = match &call {
+            Call::ExecuteStatement(request, _) => self.statements(std::iter::once(&*request.statement)).map(Changed::Tables),
+            Call::BatchExecuteStatement(request, _) => {
+                self.statements(request.statements.iter().map(|one| &*one.statement)).map(Changed::Tables)
+            }
+            Call::ExecuteTransaction(request, _) => {
+                self.statements(request.statements.iter().map(|one| &*one.statement)).map(Changed::Tables)
+            }
             _ if call.way() == Way::Reads => return self.service.start(call),
-            _ => None,
+            _ => self.may_write().map(|()| Changed::Definitions),
         };
-        let is_of_statements = of_statements.is_some();
-        let written = match of_statements.unwrap_or_else(|| self.may_write().map(|()| Vec::new())) {
-            Ok(tables) => tables,
+        self.end_with(call, changed);
+    }
+
+    /// Hands on what may be done; what may be another then is held no more.
+    pub(super) fn end_with(&self, call: Call, changed: Result<Changed, Error>) {
+        let changed = match changed {
+            Ok(changed) => changed,
             Err(error) => return call.refuse(error),
         };
         let (tables, pages, commits) = (Arc::clone(&self.tables), Arc::clone(&self.pages), Arc::clone(&self.commits));
         self.service.start(call.heard(move |_| {
-            written.iter().for_each(|table| pages.forget_table(table));
-            if !is_of_statements {
-                tables.changed();
+            match changed {
+                Changed::Tables(written) => written.iter().for_each(|table| pages.forget_table(table)),
+                Changed::Definitions => tables.changed(),
+                Changed::Anything => {
+                    pages.forget_all();
+                    tables.changed();
+                }
             }
             commits.add();
         }));
     }
 
     /// The actions of a transaction under their conditions, with what each does.
-    fn guard_all(&self, writes: &mut [TransactWrite]) -> Result<Vec<super::writes::Target>, Error> {
+    fn guard_all(&self, request: &mut TransactWriteItemsRequest) -> Result<Vec<Target>, Error> {
+        self.may_write()?;
+        // A database here does what the mount itself asks for whatever it comes to.
+        if request.transact_items.len() > TRANSACTION_ITEMS_MAX {
+            return Err(TransactionError::TooLarge.into());
+        }
         let (mut targets, mut reasons, mut has_failed) = (Vec::new(), Vec::new(), false);
-        for write in writes {
-            let table = self.table_of(&write.table_name)?;
-            let (item, effect) = match &write.action {
-                TransactAction::ConditionCheck { key } => (key.clone(), None),
-                TransactAction::Put { item } => (item.clone(), Some(Effect::Put(item.clone()))),
-                TransactAction::Delete { key } => (key.clone(), Some(Effect::Delete)),
-                TransactAction::Update { key, .. } => (key.clone(), Some(Effect::Update)),
-            };
-            let (precondition, old) = (write.precondition.take(), write.return_old_on_condition_failure);
-            let guarded = self.guard((&table, &item), precondition, &mut write.condition, &mut write.placeholders, old);
-            reasons.push(match guarded {
-                Ok(()) => CancellationReason::None,
+        for write in &mut request.transact_items {
+            let (item, effect) = of_action(&write.action);
+            reasons.push(match self.guard(asked!(write, item, effect)) {
+                Ok(target) => {
+                    targets.extend(target);
+                    CancellationReason::None
+                }
                 Err(Error::ConditionalCheckFailed { item }) => {
                     has_failed = true;
                     CancellationReason::ConditionalCheckFailed { item }
                 }
                 Err(error) => return Err(error),
             });
-            targets.extend(effect.and_then(|effect| Self::target(&table, &item, effect)));
         }
         if has_failed { Err(Cancellation(reasons).into()) } else { Ok(targets) }
     }
@@ -159,129 +179,81 @@ impl RemoteDatabase {
     }
 
     fn put_item(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
-        let prepare = || {
-            self.may_write()?;
-            let table = self.table_of(&request.table_name)?;
-            let (precondition, old) = (request.precondition.take(), request.return_old_on_condition_failure);
-            self.guard((&table, &request.item), precondition, &mut request.condition, &mut request.placeholders, old)?;
-            Ok((Self::target(&table, &request.item, Effect::Put(request.item.clone())), request))
-        };
-        Self::after(done, prepare, |(target, request), done| {
-            self.write(target.into_iter().collect(), |writes| {
-                let ended = move |outcome: Result<PutItemResponse, Error>| {
-                    let version = writes.end(outcome.is_ok()).into_iter().flatten().next();
-                    done(outcome.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put }));
-                };
-                self.service.start(Call::PutItem(request, Box::new(ended)));
-            });
+        let target = self.guard(asked!(request, &request.item, Some(Effect::Put)));
+        self.write(done, target, |writes, done| {
+            let ended = move |outcome: Result<PutItemResponse, Error>| {
+                let version = writes.end(outcome.is_ok());
+                done(outcome.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put }));
+            };
+            self.service.start(Call::PutItem(request, Box::new(ended)));
         });
     }
 
     fn delete_item(&self, mut request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         let wants_old = request.return_values == ReturnValues::AllOld;
-        let prepare = || {
-            self.may_write()?;
-            let table = self.table_of(&request.table_name)?;
-            let (precondition, old) = (request.precondition.take(), request.return_old_on_condition_failure);
-            self.guard((&table, &request.key), precondition, &mut request.condition, &mut request.placeholders, old)?;
+        let target = self.guard(asked!(request, &request.key, Some(Effect::Delete)));
+        self.write(done, target, |writes, done| {
+            let ended = move |outcome: Result<DeleteItemResponse, Error>| {
+                writes.end(outcome.is_ok());
+                done(outcome.map(|mut deleted| {
+                    deleted.attributes.take_if(|_| !wants_old);
+                    deleted
+                }));
+            };
             // Was there one? It costs nothing to be told.
-            request.return_values = ReturnValues::AllOld;
-            Ok((Self::target(&table, &request.key, Effect::Delete), request))
-        };
-        Self::after(done, prepare, |(target, request), done| {
-            self.write(target.into_iter().collect(), |writes| {
-                let ended = move |outcome: Result<DeleteItemResponse, Error>| {
-                    writes.end(outcome.is_ok());
-                    done(
-                        outcome
-                            .map(|deleted| DeleteItemResponse { attributes: deleted.attributes.filter(|_| wants_old), ..deleted }),
-                    );
-                };
-                self.service.start(Call::DeleteItem(request, Box::new(ended)));
-            });
+            let request = DeleteItemRequest { return_values: ReturnValues::AllOld, ..request };
+            self.service.start(Call::DeleteItem(request, Box::new(ended)));
         });
     }
 
     fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
-        let wanted = request.return_values;
-        let prepare = || {
-            self.may_write()?;
-            let table = self.table_of(&request.table_name)?;
-            let (precondition, old) = (request.precondition.take(), request.return_old_on_condition_failure);
-            self.guard((&table, &request.key), precondition, &mut request.condition, &mut request.placeholders, old)?;
-            if wanted == UpdateReturnValues::None {
+        let is_asked = request.return_values != UpdateReturnValues::None;
+        let target = self.guard(asked!(request, &request.key, Some(Effect::Update)));
+        self.write(done, target, |mut writes, done| {
+            if !is_asked {
                 request.return_values = UpdateReturnValues::AllNew;
             }
-            Ok((Self::target(&table, &request.key, Effect::Update), request))
-        };
-        Self::after(done, prepare, |(target, request), done| {
             let tells_new = request.return_values == UpdateReturnValues::AllNew;
-            self.write(target.into_iter().collect(), |mut writes| {
-                let ended = move |outcome: Result<UpdateItemResponse, Error>| {
-                    if let (Ok(updated), true) = (&outcome, tells_new) {
-                        writes.came_to(updated.attributes.clone());
-                    }
-                    let version = writes.end(outcome.is_ok()).into_iter().flatten().next();
-                    done(outcome.map(|updated| UpdateItemResponse {
-                        version,
-                        attributes: updated.attributes.filter(|_| wanted != UpdateReturnValues::None),
-                        ..updated
-                    }));
-                };
-                self.service.start(Call::UpdateItem(request, Box::new(ended)));
-            });
+            let ended = move |outcome: Result<UpdateItemResponse, Error>| {
+                if let (Ok(updated), true) = (&outcome, tells_new) {
+                    writes.came_to(updated.attributes.clone());
+                }
+                let version = writes.end(outcome.is_ok());
+                done(outcome.map(|mut updated| {
+                    updated.attributes.take_if(|_| !is_asked);
+                    UpdateItemResponse { version, ..updated }
+                }));
+            };
+            self.service.start(Call::UpdateItem(request, Box::new(ended)));
         });
     }
 
     fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        let prepare = || {
-            self.may_write()?;
-            let mut targets = Vec::new();
-            for writes in &request.request_items {
-                let table = self.table_of(&writes.table_name)?;
-                targets.extend(writes.requests.iter().filter_map(|write| match write {
-                    WriteRequest::Put(item) => Self::target(&table, item, Effect::Put(item.clone())),
-                    WriteRequest::Delete(key) => Self::target(&table, key, Effect::Delete),
-                }));
-            }
-            Ok(targets)
-        };
-        Self::after(done, prepare, |targets, done| {
-            self.write(targets, |mut writes| {
-                let names: Vec<TableName> = request.request_items.iter().map(|writes| writes.table_name.clone()).collect();
-                let ended = move |outcome: Result<BatchWriteItemResponse, Error>| {
-                    if let Ok(response) = &outcome {
-                        writes.leave(|table, key| {
-                            let left = names.iter().zip(&response.unprocessed_items).filter(|(name, _)| *name == table);
-                            left.flat_map(|(_, left)| left).any(|left| is_of(left, key))
-                        });
-                    }
-                    writes.end(outcome.is_ok());
-                    done(outcome);
-                };
-                self.service.start(Call::BatchWriteItem(request.clone(), Box::new(ended)));
-            });
+        let targets = self.may_write().and_then(|()| self.targets(of_batch(&request)));
+        self.write(done, targets, |mut writes, done| {
+            let names: Vec<TableName> = request.request_items.iter().map(|writes| writes.table_name.clone()).collect();
+            let ended = move |outcome: Result<BatchWriteItemResponse, Error>| {
+                if let Ok(response) = &outcome {
+                    writes.leave(|table, key| {
+                        let left = names.iter().zip(&response.unprocessed_items).filter(|(name, _)| *name == table);
+                        left.flat_map(|(_, left)| left).any(|left| is_of(left, key))
+                    });
+                }
+                writes.end(outcome.is_ok());
+                done(outcome);
+            };
+            self.service.start(Call::BatchWriteItem(request, Box::new(ended)));
         });
     }
 
     fn transact_write_items(&self, mut request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
-        let prepare = || {
-            self.may_write()?;
-            // A database here does what the mount itself asks for whatever it comes to.
-            if request.transact_items.len() > TRANSACTION_ITEMS_MAX {
-                return Err(TransactionError::TooLarge.into());
-            }
-            let targets = self.guard_all(&mut request.transact_items)?;
-            Ok((targets, request))
-        };
-        Self::after(done, prepare, |(targets, request), done| {
-            self.write(targets, |writes| {
-                let ended = move |outcome: Result<TransactWriteItemsResponse, Error>| {
-                    writes.end(outcome.is_ok());
-                    done(outcome);
-                };
-                self.service.start(Call::TransactWriteItems(request, Box::new(ended)));
-            });
+        let targets = self.guard_all(&mut request);
+        self.write(done, targets, |writes, done| {
+            let ended = move |outcome: Result<TransactWriteItemsResponse, Error>| {
+                writes.end(outcome.is_ok());
+                done(outcome);
+            };
+            self.service.start(Call::TransactWriteItems(request, Box::new(ended)));
         });
     }
 }

@@ -418,17 +418,17 @@ impl Browse for RemoteDatabase {
     fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
         let ParkRequest { delete, place, content } = request;
         // Parked first: a text that there is no room for is not deleted.
-        let park = || self.beside.park(place.clone(), &content, self.options.clock.now_ms()).map(|()| place);
-        Self::after(done, park, |place, done| {
-            let beside = Arc::clone(&self.beside);
-            let ended = move |outcome: Result<DeleteItemResponse, Error>| {
-                if outcome.is_err() {
-                    beside.change_parked(ParkedChange::Remove(place));
-                }
-                done(outcome);
-            };
-            self.start(Call::DeleteItem(delete, Box::new(ended)));
-        });
+        if let Err(error) = self.beside.park(place.clone(), &content, self.options.clock.now_ms()) {
+            return done(Err(error));
+        }
+        let beside = Arc::clone(&self.beside);
+        let ended = move |outcome: Result<DeleteItemResponse, Error>| {
+            if outcome.is_err() {
+                beside.change_parked(ParkedChange::Remove(place));
+            }
+            done(outcome);
+        };
+        self.start(Call::DeleteItem(delete, Box::new(ended)));
     }
 
     fn parked(

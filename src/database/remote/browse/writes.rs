@@ -8,6 +8,7 @@ use super::pages::{Left, Pages, Place, collection_place};
 use super::source::{Readable, base_entry};
 use super::version::{COMPARED_MAX, is_absent, is_unchanged};
 use crate::codec::record::Record;
+use crate::database::item_writes::{Effect, ItemWrite};
 use crate::database::{Done, Source};
 use crate::engine::witness::{Witness, instead};
 use crate::expr::PlaceholderUse;
@@ -17,21 +18,20 @@ use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precon
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Error, Item, Key, TableName};
 
-/// What a write does to an item when it succeeds.
-#[derive(Debug, Clone)]
-pub enum Effect {
-    Put(Item),
-    Delete,
-    /// It is not told what the item is then.
-    Update,
-}
-
 /// An item that is to be written.
 #[derive(Debug)]
 pub struct Target {
     table: Readable,
     key: Key,
-    effect: Effect,
+    /// What is there if it succeeds: an item, none, or what is not told.
+    then: Then,
+}
+
+#[derive(Debug)]
+enum Then {
+    Item(Item),
+    Nothing,
+    Unknown,
 }
 
 impl Target {
@@ -42,14 +42,38 @@ impl Target {
 
     /// What is left of the item, and of its collection.
     fn left(&self, pages: &Pages, is_done: bool) -> [Left; 2] {
-        match &self.effect {
+        match &self.then {
             _ if !is_done => [Left::Unknown, Left::Unknown],
-            Effect::Put(item) => [Left::Item(pages.written_record(item, &self.table.key_names())), Left::Item(Arc::default())],
-            Effect::Delete => [Left::Nothing, Left::Unknown],
-            Effect::Update => [Left::Unknown, Left::Item(Arc::default())],
+            Then::Item(item) => [Left::Item(pages.written_record(item, &self.table.key_names())), Left::Item(Arc::default())],
+            Then::Nothing => [Left::Nothing, Left::Unknown],
+            Then::Unknown => [Left::Unknown, Left::Item(Arc::default())],
         }
     }
 }
+
+/// What of a write is asked of the item that is there.
+pub(super) struct Asked<'r> {
+    /// What is to be written; nothing by a check.
+    pub write: (&'r TableName, &'r Item, Option<Effect>),
+    pub precondition: Option<Precondition>,
+    pub condition: &'r mut ConditionParameter,
+    pub placeholders: &'r mut Placeholders,
+    pub returns_old: bool,
+}
+
+/// What a request, all of which have these members, asks of the item that is there before it has that effect on it.
+macro_rules! asked {
+    ($request:expr, $item:expr, $effect:expr) => {
+        Asked {
+            write: (&$request.table_name, $item, $effect),
+            precondition: $request.precondition.take(),
+            condition: &mut $request.condition,
+            placeholders: &mut $request.placeholders,
+            returns_old: $request.return_old_on_condition_failure,
+        }
+    };
+}
+pub(super) use asked;
 
 /// Writes under way.
 pub struct Writes {
@@ -63,19 +87,19 @@ impl Writes {
     /// It turned out what an update made of the only target; `None`: it is gone.
     pub fn came_to(&mut self, item: Option<Item>) {
         if let [target] = &mut self.targets[..] {
-            target.effect = item.map_or(Effect::Delete, Effect::Put);
+            target.then = item.map_or(Then::Nothing, Then::Item);
         }
     }
 
     /// Those that `is_left` says were left undone, and may be done.
     pub fn leave(&mut self, is_left: impl Fn(&TableName, &Key) -> bool) {
         let left = self.targets.iter_mut().filter(|target| is_left(&target.table.source.table, &target.key));
-        left.for_each(|target| target.effect = Effect::Update);
+        left.for_each(|target| target.then = Then::Unknown);
     }
 
-    /// They ended. The version of each that is known, in their order.
-    pub fn end(self, is_done: bool) -> Vec<Option<Version>> {
-        let (mut places, mut versions) = (Vec::new(), Vec::new());
+    /// They ended. The version of the first of which it is known.
+    pub fn end(self, is_done: bool) -> Option<Version> {
+        let (mut places, mut first) = (Vec::new(), None);
         for target in &self.targets {
             let left = target.left(&self.pages, is_done);
             let version = match &left[0] {
@@ -85,12 +109,12 @@ impl Writes {
             if let (Some(witness), true) = (&self.witness, version.is_some() || matches!(left[0], Left::Nothing)) {
                 witness.wrote(&target.table.source.table, &target.key, version);
             }
-            versions.push(version);
+            first = first.or(version);
             places.extend(target.places().into_iter().zip(left));
         }
         self.pages.end_write(places);
         self.commits.add();
-        versions
+        first
     }
 }
 
@@ -115,39 +139,58 @@ impl RemoteDatabase {
     }
 
     /// What is to be written, of an item or a key; `None` of one without its keys, which the service refuses.
-    pub(super) fn target(table: &Readable, item: &Item, effect: Effect) -> Option<Target> {
-        Some(Target { key: item.key(&table.described.schema.key)?, table: table.clone(), effect })
+    fn target(table: Readable, item: &Item, effect: Effect) -> Option<Target> {
+        let then = match effect {
+            Effect::Put => Then::Item(item.clone()),
+            Effect::Delete => Then::Nothing,
+            Effect::Update => Then::Unknown,
+        };
+        Some(Target { key: item.key(&table.described.schema.key)?, table, then })
     }
 
-    /// Begins writes: `start` is given them, and ends them.
-    pub(super) fn write(&self, targets: Vec<Target>, start: impl FnOnce(Writes)) {
+    /// The same of several.
+    ///
+    /// # Errors
+    /// `ResourceNotFound`; those of the service.
+    pub(super) fn targets<'c>(&self, writes: impl IntoIterator<Item = ItemWrite<'c>>) -> Result<Vec<Target>, Error> {
+        let target = |write: ItemWrite<'_>| Ok(Self::target(self.table_of(write.table)?, write.item, write.effect));
+        writes.into_iter().filter_map(|write| target(write).transpose()).collect()
+    }
+
+    /// Begins writes, if there is nothing against them: `start` is given them, and ends them.
+    pub(super) fn write<R>(
+        &self,
+        done: Done<R>,
+        targets: Result<impl IntoIterator<Item = Target>, Error>,
+        start: impl FnOnce(Writes, Done<R>),
+    ) {
+        let targets: Vec<Target> = match targets {
+            Ok(targets) => targets.into_iter().collect(),
+            Err(error) => return done(Err(error)),
+        };
         let places: Vec<Place> = targets.iter().flat_map(Target::places).collect();
         self.pages.begin_write(&places);
         let (pages, commits) = (Arc::clone(&self.pages), Arc::clone(&self.commits));
-        instead(|witness| start(Writes { pages, commits, witness, targets }));
+        instead(|witness| start(Writes { pages, commits, witness, targets }, done));
     }
 
-    /// Does what has to be done first and may fail, then goes on.
-    pub(super) fn after<T, R>(done: Done<R>, first: impl FnOnce() -> Result<T, Error>, then: impl FnOnce(T, Done<R>)) {
-        match first() {
-            Ok(value) => then(value, done),
-            Err(error) => done(Err(error)),
+    /// What a write is to do, its precondition made part of its condition.
+    ///
+    /// # Errors
+    /// `ReadOnly`; `ConditionalCheckFailed` where it fails already; those of a read.
+    pub(super) fn guard(&self, asked: Asked<'_>) -> Result<Option<Target>, Error> {
+        self.may_write()?;
+        let (table_name, item, effect) = asked.write;
+        let table = self.table_of(table_name)?;
+        if let Some(precondition) = asked.precondition {
+            self.condition(&table, precondition, asked)?;
         }
+        Ok(effect.and_then(|effect| Self::target(table, item, effect)))
     }
 
     /// Makes a precondition part of a condition.
-    ///
-    /// # Errors
-    /// `ConditionalCheckFailed` where it fails already; those of a read.
-    pub(super) fn guard(
-        &self,
-        (table, key): (&Readable, &Item),
-        precondition: Option<Precondition>,
-        condition: &mut ConditionParameter,
-        placeholders: &mut Placeholders,
-        returns_old: bool,
-    ) -> Result<(), Error> {
-        let Some(precondition) = precondition else { return Ok(()) };
+    fn condition(&self, table: &Readable, precondition: Precondition, asked: Asked<'_>) -> Result<(), Error> {
+        let Asked { write: (_, key, _), condition, placeholders, returns_old, .. } = asked;
         let schema = &table.described.schema.key;
         let failed = |item: Option<Item>| Error::ConditionalCheckFailed { item: item.filter(|_| returns_old).map(Box::new) };
         let ours = match precondition {

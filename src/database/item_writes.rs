@@ -1,0 +1,60 @@
+//! Which items a call writes, as far as the request alone tells: for whoever holds items and must know when they are over.
+
+use crate::model::api::{BatchWriteItemRequest, Call, TransactAction, WriteRequest};
+use crate::model::{Item, TableName};
+
+/// What a write does to an item if it succeeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It is the item that is sent then.
+    Put,
+    Delete,
+    /// It is not told what the item is then.
+    Update,
+}
+
+/// An item that is to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemWrite<'c> {
+    pub table: &'c TableName,
+    /// The item, or its key alone.
+    pub item: &'c Item,
+    pub effect: Effect,
+}
+
+/// The items that a call writes.
+#[must_use]
+pub fn item_writes(call: &Call) -> Vec<ItemWrite<'_>> {
+    let one = |table, item, effect| vec![ItemWrite { table, item, effect }];
+    match call {
+        Call::PutItem(request, _) => one(&request.table_name, &request.item, Effect::Put),
+        Call::DeleteItem(request, _) => one(&request.table_name, &request.key, Effect::Delete),
+        Call::UpdateItem(request, _) => one(&request.table_name, &request.key, Effect::Update),
+        Call::BatchWriteItem(request, _) => of_batch(request).collect(),
+        Call::TransactWriteItems(request, _) => {
+            let writes = request.transact_items.iter().map(|write| (&write.table_name, of_action(&write.action)));
+            writes.filter_map(|(table, (item, effect))| Some(ItemWrite { table, item, effect: effect? })).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The items that a batch writes.
+pub fn of_batch(request: &BatchWriteItemRequest) -> impl Iterator<Item = ItemWrite<'_>> {
+    let writes = request.request_items.iter().flat_map(|of| of.requests.iter().map(move |write| (&of.table_name, write)));
+    writes.map(|(table, write)| match write {
+        WriteRequest::Put(item) => ItemWrite { table, item, effect: Effect::Put },
+        WriteRequest::Delete(item) => ItemWrite { table, item, effect: Effect::Delete },
+    })
+}
+
+/// The item of an action, or its key, and what is done to it; nothing by a check.
+#[must_use]
+pub fn of_action(action: &TransactAction) -> (&Item, Option<Effect>) {
+    match action {
+        TransactAction::ConditionCheck { key } => (key, None),
+        TransactAction::Put { item } => (item, Some(Effect::Put)),
+        TransactAction::Delete { key } => (key, Some(Effect::Delete)),
+        TransactAction::Update { key, .. } => (key, Some(Effect::Update)),
+    }
+}
