@@ -11,7 +11,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use super::base::keys::{self, SourceId, StoreKey};
+use super::base::keys::{self, SourceId, Space, StoreKey};
 use super::catalog::TableEntry;
 use super::runtime::Transaction;
 use crate::model::api::Version;
@@ -69,7 +69,7 @@ pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Vers
 
 fn expired(read: &dyn Read, source: SourceId, horizon_ms: u64) -> Result<Vec<Vec<u8>>, StoreError> {
     let mut found = Vec::new();
-    read.walk(&keys::history(source), Direction::Forward, &mut |key, bytes| match Past::parse(bytes) {
+    read.walk(&Space::History.of(source), Direction::Forward, &mut |key, bytes| match Past::parse(bytes) {
         Ok(past) if past.time_ms < horizon_ms && found.len() < EXPIRED_REMOVED_MAX => {
             found.push(key.to_vec());
             ControlFlow::Continue(())
@@ -101,7 +101,7 @@ pub fn bound_at(read: &dyn Read, source: SourceId, time_ms: u64, last: Version) 
 fn first_after(read: &dyn Read, source: SourceId, version: Version) -> Result<Option<(Version, u64)>, StoreError> {
     let mut found = None;
     read.walk(&after(source, version), Direction::Forward, &mut |key, bytes| {
-        found = keys::parse_history(key).map(|(_, version)| (version, Past::parse(bytes).map(|past| past.time_ms)));
+        found = keys::version_of(key).map(|version| (version, Past::parse(bytes).map(|past| past.time_ms)));
         ControlFlow::Break(())
     })?;
     found.map(|(version, time)| Ok((version, time?))).transpose()
@@ -110,5 +110,5 @@ fn first_after(read: &dyn Read, source: SourceId, version: Version) -> Result<Op
 /// The changes after a version.
 #[must_use]
 pub fn after(source: SourceId, version: Version) -> KeyRange {
-    KeyRange { lower: Bound::Excluded(StoreKey::History(source, version).encode()), ..keys::history(source) }
+    KeyRange { lower: Bound::Excluded(StoreKey::History(source, version).encode()), ..Space::History.of(source) }
 }

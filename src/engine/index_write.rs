@@ -106,7 +106,7 @@ pub fn grow_collection(
     (entries, bytes): (i64, i64),
     modified_ms: u64,
 ) -> Result<i64, StoreError> {
-    let key = StoreKey::Collection(source, digest).encode();
+    let key = StoreKey::Collection(source, &digest).encode();
     let Some(value) = transaction.batch.get(&key)? else {
         let bytes = usize::try_from(bytes).map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
         transaction.batch.put(&key, &new_collection(partition, bytes, modified_ms))?;

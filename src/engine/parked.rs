@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::base::keys::{self, SourceId, StoreKey};
+use super::base::keys::{self, SourceId, Space, StoreKey};
 use super::runtime::{Shared, Transaction, View};
 use crate::codec::digest::Digest;
 use crate::codec::key::{decode, encode, partition_digest};
@@ -207,11 +207,11 @@ impl View<'_> {
         let Some(entry) = self.table(table)? else { return Ok(()) };
         let range = match folder {
             Some(folder) => keys::parked_in(entry.source, folder_digest(folder).as_ref()),
-            None => keys::parked(entry.source),
+            None => Space::Parked.of(entry.source),
         };
         let now_ms = self.now_ms();
         Ok(try_walk(self.read(), &range, Direction::Forward, |key, bytes| {
-            let (_, _, name) = keys::parse_parked(key).ok_or(BAD)?;
+            let Some(StoreKey::Parked(_, _, name)) = StoreKey::parse(key) else { return Err(BAD) };
             let file = Parked::parse(bytes)?;
             Ok(if file.until_ms() <= now_ms { ControlFlow::Continue(()) } else { visit(file.stat(table, name)) })
         })?)
@@ -241,7 +241,7 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
 /// The keys of files whose time is over, and when that is of the next.
 fn over(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError> {
     let (mut over, mut next) = (Vec::new(), u64::MAX);
-    read.walk(&keys::all_parked_from(SourceId(0)), Direction::Forward, &mut |key, bytes| {
+    read.walk(&Space::Parked.all(), Direction::Forward, &mut |key, bytes| {
         match Parked::parse(bytes).map(|file| file.until_ms()) {
             Ok(until_ms) if until_ms <= now_ms => over.push(key.to_vec()),
             Ok(until_ms) => next = next.min(until_ms),

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::base::keys::{self, SourceId, StoreKey};
+use super::base::keys::{self, SourceId, Space, StoreKey};
 use super::base::walks;
 use super::runtime::{Shared, Transaction};
 use crate::model::Error;
@@ -40,8 +40,8 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
 /// Those of the store.
 pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut sources = Vec::new();
-    read.walk(&keys::purges(), Direction::Forward, &mut |key, _| {
-        sources.extend(keys::parse_purge(key));
+    read.walk(&Space::Purge.all(), Direction::Forward, &mut |key, _| {
+        sources.extend(keys::source_of(key));
         ControlFlow::Continue(())
     })?;
     Ok(sources)
@@ -119,10 +119,10 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
 
 /// Removes at most `left` keys, and takes them from it; whether more may be left.
 fn remove_up_to(transaction: &mut Transaction<'_>, source: SourceId, left: &mut usize) -> Result<bool, StoreError> {
-    let entries = [keys::entries(source), keys::collections(source)];
+    let entries = [Space::Entry.of(source), Space::Collection.of(source)];
     let lists =
-        [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source), keys::parked(source)];
-    for range in entries.into_iter().chain(lists).chain([keys::counted(source)]) {
+        [Space::Expiry.of(source), Space::History.of(source), Space::Violation.of(source), Space::Pending.of(source), Space::Parked.of(source)];
+    for range in entries.into_iter().chain(lists).chain([Space::Counted.of(source)]) {
         let doomed = walks::first_keys(transaction.batch.as_read(), &range, *left)?;
         for key in &doomed {
             transaction.batch.delete(key)?;

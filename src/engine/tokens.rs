@@ -10,7 +10,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::base::keys::{self, StoreKey};
+use super::base::keys::{Space, StoreKey};
 use super::runtime::{Shared, Transaction};
 use crate::codec::digest::Digest;
 use crate::model::Error;
@@ -124,8 +124,8 @@ fn sweep(batch: &mut dyn Write, now_ms: u64) -> Result<(), StoreError> {
 /// The first tokens that have expired, at most as many as are removed at once.
 fn expired(read: &dyn Read, now_ms: u64) -> Result<Vec<(u64, String)>, StoreError> {
     let mut found = Vec::new();
-    read.walk(&keys::token_expiries(), Direction::Forward, &mut |key, _| match keys::parse_token_expiry(key) {
-        Some((expires_ms, token)) if expires_ms <= now_ms && found.len() < SWEPT_MAX => {
+    read.walk(&Space::TokenExpiry.all(), Direction::Forward, &mut |key, _| match StoreKey::parse(key) {
+        Some(StoreKey::TokenExpiry(expires_ms, token)) if expires_ms <= now_ms && found.len() < SWEPT_MAX => {
             found.push((expires_ms, token.to_owned()));
             ControlFlow::Continue(())
         }

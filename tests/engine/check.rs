@@ -11,7 +11,7 @@ use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::check::{CheckReport, DifferenceKind, check};
-use ddbfs::engine::keys::{EntryAddress, SourceId, StoreKey, place_in_source};
+use ddbfs::engine::keys::{self, EntryAddress, SourceId, StoreKey, place_in_source};
 use ddbfs::engine::parked::{Parked, folder_digest};
 use ddbfs::engine::streams::record::StoredRecord;
 use ddbfs::model::api::{
@@ -141,10 +141,10 @@ fn table_of_damage() {
     check_kinds(put(catalog, vec![0xEE]), &[[Unreadable].as_slice(), &[UnknownSource; 7]].concat());
     check_kinds(put(StoreKey::Counters(TABLE).encode(), vec![0; 24]), &[WrongCounters]);
     check_kinds(remove(StoreKey::Counters(INDEX).encode()), &[WrongCounters]);
-    check_kinds(remove(StoreKey::Collection(TABLE, digest).encode()), &[MissingCollection]);
-    let nowhere = StoreKey::Collection(INDEX, [9; 16]).encode();
+    check_kinds(remove(StoreKey::Collection(TABLE, &digest).encode()), &[MissingCollection]);
+    let nowhere = StoreKey::Collection(INDEX, &[9; 16]).encode();
     check_kinds(put(nowhere, vec![0; 24]), &[EmptyCollection]);
-    check_kinds(put(StoreKey::Collection(SourceId(77), digest).encode(), vec![0; 24]), &[UnknownSource]);
+    check_kinds(put(StoreKey::Collection(SourceId(77), &digest).encode(), vec![0; 24]), &[UnknownSource]);
     let stray = EntryAddress::of_item(SourceId(78), &item_key("bbb")).encode();
     check_kinds(put(stray, encoded(&item("bbb", "3"), 2)), &[UnknownSource]);
     let parked = |table, folder: Option<&str>| {
@@ -214,8 +214,8 @@ fn table_of_damaged_streams_and_lists() {
     check_kinds(record(99), insert(Some(&image)), &[WrongStreamRecord]);
     check_kinds(record(3), insert(Some(&image)), &[WrongStreamRecord]);
     check_kinds(StoreKey::StreamRecord(SourceId(77), 1).encode(), insert(Some(&image)), &[UnknownSource]);
-    check_kinds(StoreKey::Stream("Lists", LABEL).encode(), Some(vec![0xEE]), &[Unreadable, UnknownSource]);
-    check_kinds(StoreKey::Stream("Lists", LABEL).encode(), None, &[MissingStream, UnknownSource]);
+    check_kinds(StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(), Some(vec![0xEE]), &[Unreadable, UnknownSource]);
+    check_kinds(StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(), None, &[MissingStream, UnknownSource]);
 
     let a = EntryAddress::of_item(TABLE, &Key { partition: s("a"), sort: None }).encode();
     let b = EntryAddress::of_item(TABLE, &Key { partition: s("b"), sort: None }).encode();

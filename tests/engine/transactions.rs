@@ -12,7 +12,7 @@ use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::engine::keys;
+use ddbfs::engine::keys::Space;
 use ddbfs::model::api::*;
 use ddbfs::model::error::{Cancellation, CancellationReason, RemoteCause, TransactionError};
 use ddbfs::model::{Error, Item};
@@ -381,7 +381,7 @@ fn a_token_is_carried_out_once_for_ten_minutes() {
 /// Tokens and expiries in the store.
 fn tokens(database: &LocalDatabase) -> [usize; 2] {
     let view = database.engine().view().unwrap();
-    [keys::tokens(), keys::token_expiries()].map(|range| {
+    [Space::Token.all(), Space::TokenExpiry.all()].map(|range| {
         let mut count = 0;
         let mut visit = |_: &[u8], _: &[u8]| {
             count += 1;

@@ -15,7 +15,7 @@ use crate::database::{
 };
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::counters::CollectionValue;
-use crate::engine::base::keys::{self, EntryAddress, SourceId};
+use crate::engine::base::keys::{self, EntryAddress, SourceId, Space};
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::absence;
 use crate::engine::observer::Observer;
@@ -125,8 +125,8 @@ impl Browse for LocalDatabase {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(()) };
         let (range, start) = match is_grouped(&source) {
-            true => (keys::collections(source.id()), after.map(|place| keys::collection_at(source.id(), &place.0))),
-            false => (keys::entries(source.id()), after.map(|place| keys::entry_at(source.id(), &place.0))),
+            true => (Space::Collection.of(source.id()), after.map(|place| Space::Collection.at(source.id(), &place.0))),
+            false => (Space::Entry.of(source.id()), after.map(|place| Space::Entry.at(source.id(), &place.0))),
         };
         walk(&view, range, start, &mut |key, bytes| {
             Ok(visit(collection_of(&source, bytes)?, Position(keys::place_in_source(key).into())))
@@ -137,7 +137,7 @@ impl Browse for LocalDatabase {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(()) };
         let range = match range {
-            Entries::All => keys::entries(source.id()),
+            Entries::All => Space::Entry.of(source.id()),
             Entries::Collection { partition, sort_prefix } => {
                 let digest = partition_digest(partition);
                 let mut prefix = keys::collection_prefix(source.id(), &digest);
@@ -148,7 +148,7 @@ impl Browse for LocalDatabase {
             }
             Entries::Within(range) => within(source.id(), range),
         };
-        let start = after.map(|place| keys::entry_at(source.id(), &place.0));
+        let start = after.map(|place| Space::Entry.at(source.id(), &place.0));
         // One key for all: its room is used again.
         let mut entry = EntryKey { index: None, base: Key { partition: AttributeValue::Null, sort: None } };
         walk(&view, range, start, &mut |key, bytes| {
@@ -315,9 +315,9 @@ pub(super) fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, vis
 }
 
 fn within(source: SourceId, range: &PlaceRange) -> KeyRange {
-    let to = range.to.as_deref().map(|to| Bound::Excluded(keys::entry_at(source, to)));
-    let lower = Bound::Included(keys::entry_at(source, &range.from));
-    KeyRange { lower, upper: to.unwrap_or_else(|| keys::entries(source).upper) }
+    let to = range.to.as_deref().map(|to| Bound::Excluded(Space::Entry.at(source, to)));
+    let lower = Bound::Included(Space::Entry.at(source, &range.from));
+    KeyRange { lower, upper: to.unwrap_or_else(|| Space::Entry.of(source).upper) }
 }
 
 /// The address of an entry; `None` when the key does not have the shape of the source's keys.

@@ -9,7 +9,7 @@ use crate::codec::key::{self, partition_digest};
 use crate::codec::record::Record;
 use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Source};
-use crate::engine::base::keys;
+use crate::engine::base::keys::{self, Space};
 use crate::engine::ops::partitions::Partitioned;
 use crate::model::error::StoreError;
 use crate::model::layout::{
@@ -113,10 +113,10 @@ impl Layout for LocalDatabase {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(()) };
         let key = |place: &[u8]| match is_grouped(&source) {
-            true => keys::collection_at(source.id(), place),
-            false => keys::entry_at(source.id(), place),
+            true => Space::Collection.at(source.id(), place),
+            false => Space::Entry.at(source.id(), place),
         };
-        let whole = if is_grouped(&source) { keys::collections(source.id()) } else { keys::entries(source.id()) };
+        let whole = if is_grouped(&source) { Space::Collection.of(source.id()) } else { Space::Entry.of(source.id()) };
         // A collection that a boundary cuts is in both partitions.
         let first = range.from.first_chunk::<{ size_of::<Digest>() }>().map_or(&range.from[..], |digest| &digest[..]);
         let upper = range.to.as_deref().map_or(whole.upper, |to| Bound::Excluded(key(to)));
@@ -178,7 +178,7 @@ impl LocalDatabase {
     fn entry_at(&self, source: &Source, place: &[u8]) -> Result<Option<EntryKey>, Error> {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(None) };
-        let record = view.read().get(&keys::entry_at(source.id(), place))?.map(Record::parse).transpose()?;
+        let record = view.read().get(&Space::Entry.at(source.id(), place))?.map(Record::parse).transpose()?;
         Ok(record.map(|record| entry_key(&source, &record)).transpose()?)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::engine::base::keys::{self, Meta, SourceId, StoreKey};
+use crate::engine::base::keys::{Meta, Space, StoreKey};
 use crate::engine::catalog;
 use crate::engine::meter::{Taken, TakenOfSource, stored};
 use crate::engine::runtime::{Shared, Transaction, View};
@@ -91,10 +91,13 @@ fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
         live.extend(view.table(&name)?.iter().flat_map(|table| table.index_sources.iter().copied().chain([table.source])));
     }
     let mut over = Vec::new();
-    view.read().walk(&keys::all_counted_from(SourceId(0)), Direction::Forward, &mut |key, _| {
-        let is_over = keys::parse_counted(key).is_none_or(|(source, _, level, start)| {
-            stored::is_over(level, start, now_ms) || (source < next && !live.contains(&source))
-        });
+    view.read().walk(&Space::Counted.all(), Direction::Forward, &mut |key, _| {
+        let is_over = match StoreKey::parse(key) {
+            Some(StoreKey::Counted(source, _, level, start)) => {
+                stored::is_over(level, start, now_ms) || (source < next && !live.contains(&source))
+            }
+            _ => true,
+        };
         if is_over {
             over.push(key.to_vec());
         }

@@ -69,7 +69,7 @@ fn due(read: &dyn Read, shared: &Shared, table: &TableEntry, count: usize) -> Re
     // Later than five years ago, and earlier than now.
     let from_ms = now_ms.checked_sub(TTL_PAST_MS_MAX).map_or(0, |past| past + 1);
     read.walk(&keys::expiries_between(list.id, from_ms, now_ms), Direction::Forward, &mut |key, _| {
-        found.extend(keys::parse_expiry(key).map(|(ms, place)| (ms, place.to_vec())));
+        found.extend(keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())));
         if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(found)

@@ -87,9 +87,9 @@ pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>
 /// # Errors
 /// Those of the store.
 pub fn table_names(read: &dyn Read, start: Option<&str>, visit: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<(), StoreError> {
-    read.walk(&keys::tables_after(start), Direction::Forward, &mut |key, _| match keys::parse_table(key) {
-        Some(name) => visit(name),
-        None => ControlFlow::Continue(()),
+    read.walk(&keys::tables_after(start), Direction::Forward, &mut |key, _| match StoreKey::parse(key) {
+        Some(StoreKey::Table(name)) => visit(name),
+        _ => ControlFlow::Continue(()),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::report::{DifferenceKind, Place, Reporter};
 use super::walk::each;
 use crate::codec::digest::hex;
-use crate::engine::base::keys::{self, SourceId};
+use crate::engine::base::keys::Space;
 use crate::engine::meter::stored;
 use crate::model::error::StoreError;
 use crate::store::Read;
@@ -13,7 +13,7 @@ use crate::store::Read;
 /// # Errors
 /// Those of the store.
 pub fn check(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
-    each(read, &keys::all_counted_from(SourceId(0)), |key, value| {
+    each(read, &Space::Counted.all(), |key, value| {
         if !stored::is_readable(key, value) {
             reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key));
         }

@@ -11,7 +11,7 @@ use super::walk::Check;
 use crate::codec::digest::hex;
 use crate::codec::record::Record;
 use crate::engine::base::counters::SourceCounters;
-use crate::engine::base::keys::{self, SourceId};
+use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::base::{item_key, walks};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::{IndexView, first_names, views};
@@ -26,7 +26,7 @@ impl Check<'_> {
         let mut groups = Groups::default();
         let building = self.building(table)?;
         let lagging = self.lagging(table)?;
-        self.walk(&keys::entries(table.source), &place, |check, key, record| {
+        self.walk(&Space::Entry.of(table.source), &place, |check, key, record| {
             let item = check.item(table, (&building, &lagging), (&place, key), record)?;
             let partition = item.0.get(&table.schema.key.partition.name);
             let partition = partition.map(|value| (table.schema.key.partition.name.as_str(), value));
@@ -85,7 +85,7 @@ impl Check<'_> {
     fn index(&mut self, table: &TableEntry, lagging: &Lagging, index: &IndexView<'_>) -> Result<(), Error> {
         let place = Place::table(&table.schema.name).index(&index.index.name);
         let mut groups = Groups::default();
-        self.walk(&keys::entries(index.source), &place, |check, key, record| {
+        self.walk(&Space::Entry.of(index.source), &place, |check, key, record| {
             check.reporter.count_entry();
             let entry = record.to_item()?;
             if !check.has_base((table, lagging), index, key, &entry)? {
@@ -157,12 +157,12 @@ impl Check<'_> {
             self.reporter.readable(compared, *place, &report::key_text(&last.partition))?;
         }
         let mut empty = Vec::new();
-        self.each(&keys::collections(source), |check, key, _| {
-            let has_entries = match keys::parse_collection(key) {
-                Some((source, digest)) => {
-                    walks::has_any(check.view.read(), &KeyRange::prefix(&keys::collection_prefix(source, &digest)))?
+        self.each(&Space::Collection.of(source), |check, key, _| {
+            let has_entries = match StoreKey::parse(key) {
+                Some(StoreKey::Collection(source, digest)) => {
+                    walks::has_any(check.view.read(), &KeyRange::prefix(&keys::collection_prefix(source, digest)))?
                 }
-                None => false,
+                _ => false,
             };
             if !has_entries && empty.len() < report::DIFFERENCES_MAX {
                 empty.push(hex(key));
@@ -184,11 +184,11 @@ impl Check<'_> {
     }
 
     /// Sources in a key space that nobody knows.
-    pub fn unknown_sources(&mut self, known: &BTreeSet<SourceId>, from: fn(SourceId) -> KeyRange) -> Result<(), Error> {
+    pub fn unknown_sources(&mut self, known: &BTreeSet<SourceId>, space: Space) -> Result<(), Error> {
         let mut next = Some(SourceId(0));
         while let Some(start) = next {
             let mut found = None;
-            self.view.read().walk(&from(start), Direction::Forward, &mut |key, _| {
+            self.view.read().walk(&space.from(start), Direction::Forward, &mut |key, _| {
                 found = keys::source_of(key);
                 ControlFlow::Break(())
             })?;

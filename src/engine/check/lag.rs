@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::report::{DifferenceKind, Place};
 use super::walk::Check;
-use crate::engine::base::keys;
+use crate::engine::base::keys::{self, Space};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::IndexView;
 use crate::engine::index_lag::{Pending, apply};
@@ -49,11 +49,11 @@ impl Check<'_> {
         let place = Place::table(&table.schema.name);
         let mut found = Lagging::default();
         let mut is_any = false;
-        self.each(&keys::pending(table.source), |check, key, bytes| {
+        self.each(&Space::Pending.of(table.source), |check, key, bytes| {
             is_any = true;
             let read = Pending::parse(bytes).and_then(|pending| Ok((pending.place, pending.items()?.0)));
             let Some((at, old)) = check.reporter.readable(read, place, "pending write")? else { return Ok(()) };
-            match keys::parse_pending(key) {
+            match keys::version_of(key) {
                 Some(version) if version <= check.last_version => found.0.entry(at.to_vec()).or_default().push((version, old)),
                 _ => check.reporter.add(DifferenceKind::UnknownVersion, place, "pending write".to_owned()),
             }

@@ -12,7 +12,7 @@ use super::report::{DifferenceKind, Place, is_damage};
 use super::walk::Check;
 use crate::codec::digest::hex;
 use crate::codec::record::Record;
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::catalog::{ExpiryList, TableEntry, TimeToLive};
 use crate::engine::streams::record::StoredRecord;
 use crate::engine::streams::{self, Definition, trim};
@@ -29,7 +29,7 @@ impl Check<'_> {
         let list = table.time_to_live.as_ref().and_then(|time_to_live| Some((time_to_live, time_to_live.list?)));
         let built = list.filter(|(_, list)| list.is_built);
         if definition.is_some() || built.is_some() {
-            self.walk(&keys::entries(table.source), &place, |check, key, record| {
+            self.walk(&Space::Entry.of(table.source), &place, |check, key, record| {
                 if let Some(definition) = &definition {
                     check.has_record(definition, record, (&place, key))?;
                 }
@@ -96,8 +96,8 @@ impl Check<'_> {
         list: ExpiryList,
         place: &Place<'_>,
     ) -> Result<(), Error> {
-        self.each(&keys::expiries(list.id), |check, key, _| {
-            let expected = keys::parse_expiry(key).map(|(ms, at)| (ms, keys::entry_at(table.source, at)));
+        self.each(&Space::Expiry.of(list.id), |check, key, _| {
+            let expected = keys::expiry_of(key).map(|(ms, at)| (ms, Space::Entry.at(table.source, at)));
             let is_right = match &expected {
                 Some((ms, entry)) => match check.view.read().get(entry)?.map(Record::parse).transpose() {
                     Ok(Some(record)) => time_to_live::expiry_of(&record, &time_to_live.attribute).is_ok_and(|it| it == Some(*ms)),
@@ -142,7 +142,7 @@ impl Check<'_> {
         let table = crate::engine::catalog::read_table(self.view.read(), &name.table_name).ok().flatten();
         let table = table.filter(|table| table.enabled_stream().is_some_and(|stream| stream.id == definition.id));
         self.each(&keys::stream_records_from(definition.id, 0), |check, key, bytes| {
-            let Some((_, version)) = keys::parse_stream_record(key) else {
+            let Some(version) = keys::version_of(key) else {
                 check.reporter.add(DifferenceKind::Unreadable, place, hex(key));
                 return Ok(());
             };

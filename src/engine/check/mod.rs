@@ -28,7 +28,7 @@ mod parked_files;
 mod report;
 mod walk;
 
-use super::base::keys;
+use super::base::keys::Space;
 use super::runtime::Engine;
 use super::runtime::batch::last_version;
 use crate::model::{Error, TableName};
@@ -56,15 +56,14 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let last_version = reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
     let (tables, known) = catalog::check(&view, &mut reporter)?;
     let mut check = Check::new(&view, last_version, reporter);
-    for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from, keys::partitions_from] {
+    for space in [Space::Entry, Space::Collection, Space::Counters, Space::Expiry, Space::Partitions] {
         check.unknown_sources(&known, space)?;
     }
-    for space in [keys::backfills_from, keys::violations_from, keys::all_pending_from, keys::all_parked_from] {
+    for space in [Space::Backfill, Space::Violation, Space::Pending, Space::Parked, Space::Counted] {
         check.unknown_sources(&known, space)?;
     }
-    check.unknown_sources(&known, keys::all_counted_from)?;
     let streams = check.streams()?;
-    check.unknown_sources(&streams, keys::all_stream_records_from)?;
+    check.unknown_sources(&streams, Space::StreamRecord)?;
     parked_files::check(view.read(), &mut check.reporter)?;
     counts::check(view.read(), &mut check.reporter)?;
     client_tokens::check(view.read(), &mut check.reporter)?;

@@ -10,7 +10,7 @@ use super::walk::Check;
 use crate::codec::digest::hex;
 use crate::codec::record::Record;
 use crate::engine::base::counters::SourceCounters;
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::catalog::TableEntry;
 use crate::engine::catalog::index_life::Phase;
 use crate::engine::index_life::progress::Progress;
@@ -62,7 +62,7 @@ impl Check<'_> {
             let place = Place::table(&table.schema.name);
             let place = place.index(&index.name);
             let mut counted = SourceCounters::default();
-            self.each(&keys::violations(made.violations), |check, key, _| {
+            self.each(&Space::Violation.of(made.violations), |check, key, _| {
                 counted.entries += 1;
                 if !check.is_kept_out(table, index, keys::place_in_source(key))? {
                     check.reporter.add(DifferenceKind::OrphanViolation, place, hex(key));
@@ -79,7 +79,7 @@ impl Check<'_> {
 
     /// Is there an item at a place that a value keeps out of the index? One that cannot be read was reported, and may be.
     fn is_kept_out(&self, table: &TableEntry, index: &IndexSchema, place: &[u8]) -> Result<bool, StoreError> {
-        let Some(bytes) = self.view.read().get(&keys::entry_at(table.source, place))? else { return Ok(false) };
+        let Some(bytes) = self.view.read().get(&Space::Entry.at(table.source, place))? else { return Ok(false) };
         match Record::parse(bytes).and_then(|record| record.to_item()) {
             Ok(item) => Ok(violations::of_item(index, &item).is_some()),
             Err(error) if is_damage(&error) => Ok(true),

@@ -3,7 +3,7 @@
 use super::report::{DifferenceKind, Place, Reporter};
 use super::walk::each;
 use crate::codec::digest::hex;
-use crate::engine::base::keys::{self, SourceId};
+use crate::engine::base::keys::{Space, StoreKey};
 use crate::engine::parked::{Parked, folder_digest};
 use crate::model::error::StoreError;
 use crate::store::Read;
@@ -13,11 +13,11 @@ use crate::store::Read;
 /// # Errors
 /// Those of the store.
 pub fn check(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
-    each(read, &keys::all_parked_from(SourceId(0)), |key, value| {
-        match (keys::parse_parked(key), Parked::parse(value)) {
-            (Some((_, folder, _)), Ok(file)) if folder == folder_digest(file.folder.as_ref()) => {}
-            (Some(_), Ok(_)) => reporter.add(DifferenceKind::Misplaced, Place::NONE, hex(key)),
-            (None, _) | (_, Err(_)) => reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key)),
+    each(read, &Space::Parked.all(), |key, value| {
+        match (StoreKey::parse(key), Parked::parse(value)) {
+            (Some(StoreKey::Parked(_, folder, _)), Ok(file)) if folder == folder_digest(file.folder.as_ref()).as_ref() => {}
+            (Some(StoreKey::Parked(..)), Ok(_)) => reporter.add(DifferenceKind::Misplaced, Place::NONE, hex(key)),
+            _ => reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key)),
         }
         Ok(())
     })

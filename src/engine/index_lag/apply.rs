@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::has_pending;
 use super::pending::Pending;
-use crate::engine::base::keys;
+use crate::engine::base::keys::{self, Space};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::{self, Transition};
 use crate::engine::index_write::Stamp;
@@ -90,7 +90,7 @@ impl Batch {
     fn read(transaction: &Transaction<'_>, table: &TableEntry, now_ms: u64) -> Result<Self, StoreError> {
         let mut batch = Self::default();
         let mut bytes = 0;
-        try_walk(transaction.batch.as_read(), &keys::pending(table.source), Direction::Forward, |key, value| {
+        try_walk(transaction.batch.as_read(), &Space::Pending.of(table.source), Direction::Forward, |key, value| {
             // What cannot be read is due: it must not stop the others for ever. `check` tells of its index entries.
             let due_ms = Pending::parse(value).map_or(0, |pending| pending.due_ms);
             if due_ms > now_ms {
@@ -108,7 +108,7 @@ impl Batch {
 
 fn apply(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: &[u8], bytes: &[u8]) -> Result<(), StoreError> {
     let Ok(pending) = Pending::parse(bytes) else { return Ok(()) };
-    let (Ok((old, new)), Some(version)) = (pending.items(), keys::parse_pending(key)) else { return Ok(()) };
+    let (Ok((old, new)), Some(version)) = (pending.items(), keys::version_of(key)) else { return Ok(()) };
     let item_key = old.as_ref().or(new.as_ref()).and_then(|item| item.key(&table.schema.key));
     let Some(item_key) = item_key else { return Ok(()) };
     let stamp = Stamp { version, modified_ms: pending.time_ms, record: pending.new };

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 pub use pending::Pending;
 
-use super::base::keys::{self, SourceId, StoreKey};
+use super::base::keys::{SourceId, Space, StoreKey};
 use super::base::walks;
 use super::catalog::index_life::Lag;
 use super::catalog::{self, TableEntry};
@@ -71,7 +71,7 @@ pub fn describe(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<Opti
     let Some(lag) = table.index_life.lag else { return Ok(None) };
     let mut found = IndexLag { is_paused: lag.is_paused, ..IndexLag::default() };
     let mut oldest = None;
-    read.walk(&keys::pending(table.source), Direction::Forward, &mut |_, bytes| {
+    read.walk(&Space::Pending.of(table.source), Direction::Forward, &mut |_, bytes| {
         oldest = oldest.or_else(|| Pending::parse(bytes).ok().map(|pending| pending.time_ms));
         found.pending += 1;
         if found.pending < COUNTED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -85,7 +85,7 @@ pub fn describe(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<Opti
 /// # Errors
 /// Those of the store.
 pub fn has_pending(read: &dyn Read, table: SourceId) -> Result<bool, StoreError> {
-    walks::has_any(read, &keys::pending(table))
+    walks::has_any(read, &Space::Pending.of(table))
 }
 
 impl Engine {

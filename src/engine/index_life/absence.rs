@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::codec::record::Record;
 use crate::engine::base::item_key::key_bytes;
-use crate::engine::base::keys;
+use crate::engine::base::keys::{self, Space};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::IndexView;
 use crate::engine::runtime::View;
@@ -23,8 +23,8 @@ pub type Visit<'v> = dyn FnMut(Absence) -> ControlFlow<()> + 'v;
 /// Those of the store.
 pub fn violations(view: &View<'_>, table: &TableEntry, index: &IndexSchema, visit: &mut Visit<'_>) -> Result<(), StoreError> {
     let Some(made) = table.index_life.made.get(index.name.as_str()) else { return Ok(()) };
-    try_walk(view.read(), &keys::violations(made.violations), Direction::Forward, |key, _| {
-        let place = keys::entry_at(table.source, keys::place_in_source(key));
+    try_walk(view.read(), &Space::Violation.of(made.violations), Direction::Forward, |key, _| {
+        let place = Space::Entry.at(table.source, keys::place_in_source(key));
         let Some(bytes) = view.read().get(&place)? else { return Ok(ControlFlow::Continue(())) };
         let item = Record::parse(bytes)?.to_item()?;
         Ok(match (item.key(&table.schema.key), violation(index, &item)) {
@@ -39,7 +39,7 @@ pub fn violations(view: &View<'_>, table: &TableEntry, index: &IndexSchema, visi
 /// # Errors
 /// Those of the store.
 pub fn missing(view: &View<'_>, table: &TableEntry, index: &IndexView<'_>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-    try_walk(view.read(), &keys::entries(table.source), Direction::Forward, |_, bytes| {
+    try_walk(view.read(), &Space::Entry.of(table.source), Direction::Forward, |_, bytes| {
         let item = Record::parse(bytes)?.to_item()?;
         let Some(key) = item.key(&table.schema.key) else { return Ok(ControlFlow::Continue(())) };
         let reason = match index.entry_with_key(&item, &key) {

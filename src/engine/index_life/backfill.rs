@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::violations;
 use crate::codec::record::Record;
 use crate::engine::base::capacity::write_units;
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::catalog::TableEntry;
 use crate::engine::catalog::index_life::{Building, Phase};
 use crate::engine::index::{IndexEntry, IndexView, Transition};
@@ -135,9 +135,9 @@ struct Batch {
 
 impl Batch {
     fn read(read: &dyn Read, source: SourceId, after: &[u8], items_max: usize) -> Result<Self, StoreError> {
-        let mut range = keys::entries(source);
+        let mut range = Space::Entry.of(source);
         if !after.is_empty() {
-            range.lower = Bound::Excluded(keys::entry_at(source, after));
+            range.lower = Bound::Excluded(Space::Entry.at(source, after));
         }
         let mut batch = Self::default();
         let mut bytes = 0;

@@ -12,7 +12,7 @@ use super::table_hold::release;
 use crate::codec::record::Record;
 use crate::engine::account::job::{ChangesJob, Job};
 use crate::engine::account::{AccountRecord, ExportRecord, JobRecord};
-use crate::engine::base::keys;
+use crate::engine::base::keys::{self, Space};
 use crate::engine::history::{self, Past};
 use crate::engine::runtime::Transaction;
 use crate::model::Error;
@@ -69,7 +69,7 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: Cha
     let (mut bytes, mut is_full) = (0, false);
     let range = history::after(changes.source, changes.after);
     try_walk(transaction.batch.as_read(), &range, Direction::Forward, |key, record| {
-        let (_, version) = keys::parse_history(key).ok_or(StoreError::Corrupt("a history key"))?;
+        let version = keys::version_of(key).ok_or(StoreError::Corrupt("a history key"))?;
         bytes += record.len();
         seen.push((version, record.to_vec()));
         is_full = seen.len() >= RECORDS_MAX || bytes >= BYTES_MAX;
@@ -90,7 +90,7 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: Cha
 }
 
 fn note(transaction: &mut Transaction<'_>, changes: &ChangesJob, version: Version, past: Past<'_>) -> Result<(), StoreError> {
-    let key = keys::entry_at(changes.into, past.place);
+    let key = Space::Entry.at(changes.into, past.place);
     let gathered = transaction.batch.get(&key)?;
     let gathered = gathered.map(ChangedItem::parse).transpose()?;
     let present;
@@ -99,7 +99,7 @@ fn note(transaction: &mut Transaction<'_>, changes: &ChangesJob, version: Versio
         Some(change) if !change.is_settled => ChangedItem { is_settled: true, new: past.old, ..change },
         Some(_) => return Ok(()),
         None if version <= changes.until => {
-            present = transaction.batch.get(&keys::entry_at(changes.source, past.place))?;
+            present = transaction.batch.get(&Space::Entry.at(changes.source, past.place))?;
             let new = match present {
                 Some(record) if Record::parse(record)?.version() <= changes.until => Some(record),
                 Some(_) | None => None,

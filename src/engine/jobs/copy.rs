@@ -8,7 +8,7 @@ use super::fail::let_go;
 use crate::codec::record::Record;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord, JobRecord};
-use crate::engine::base::keys::{self, SourceId};
+use crate::engine::base::keys::{self, SourceId, Space};
 use crate::engine::catalog::TableEntry;
 use crate::engine::history::{self, Past};
 use crate::engine::runtime::Transaction;
@@ -72,7 +72,7 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: CopyJo
         (CopyPlace::Items(_), last) if batch.is_full() => Some(CopyPlace::Items(last.clone())),
         (CopyPlace::Items(_), _) if matches!(copy.from, CopySource::Table { .. }) => Some(CopyPlace::History(bound)),
         (CopyPlace::History(_), Some(last)) if batch.is_full() => {
-            Some(CopyPlace::History(keys::parse_history(last).map_or(bound, |(_, version)| version)))
+            Some(CopyPlace::History(keys::version_of(last).unwrap_or(bound)))
         }
         (CopyPlace::Items(_) | CopyPlace::History(_), _) => None,
     };
@@ -92,7 +92,7 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: CopyJo
 }
 
 fn items(read: &dyn Read, source: SourceId, bound: Version, after: Option<&[u8]>) -> Result<Batch, StoreError> {
-    let mut range = keys::entries(source);
+    let mut range = Space::Entry.of(source);
     if let Some(after) = after {
         range.lower = Bound::Excluded(after.to_vec());
     }
@@ -137,7 +137,7 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &[(Vec
     match to {
         CopyTarget::Backup { source, .. } | CopyTarget::Export { source, .. } => {
             for (place, record) in items {
-                let key = keys::entry_at(*source, place);
+                let key = Space::Entry.at(*source, place);
                 // Seen before, in the items or the history, or before a restart, it was the same.
                 if transaction.batch.get(&key)?.is_none() {
                     transaction.batch.put(&key, record)?;

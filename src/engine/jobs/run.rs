@@ -8,7 +8,7 @@ use super::fail::{After, end, failure_of};
 use super::{changes, copy, export, import};
 use crate::engine::account::job::Job;
 use crate::engine::account::{AccountRecord, ExportRecord, ImportRecord, JobRecord};
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{SourceId, Space, StoreKey};
 use crate::engine::base::walks;
 use crate::engine::purge;
 use crate::engine::runtime::{Shared, Transaction};
@@ -94,7 +94,7 @@ fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<AfterPiece, Error
 /// Removes some of the history of a source.
 fn trim_piece(transaction: &mut Transaction<'_>, name: &str, (source, below): (SourceId, Version)) -> Result<AfterPiece, Error> {
     let upper = Bound::Excluded(StoreKey::History(source, below).encode());
-    let range = KeyRange { upper, ..keys::history(source) };
+    let range = KeyRange { upper, ..Space::History.of(source) };
     transaction.removes();
     let keys = transaction.shared.pieces.keys();
     let doomed = walks::first_keys(transaction.batch.as_read(), &range, keys)?;

@@ -65,7 +65,7 @@ pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError>
 
 fn collect<R: Kept>(read: &dyn Read, level: Level, range: &KeyRange, found: &mut Pyramid<R>) -> Result<(), StoreError> {
     try_walk(read, range, Direction::Forward, |key, bytes| {
-        if let Some((.., start)) = keys::parse_counted(key) {
+        if let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) {
             found.0.insert((level, start), lenient(decode(bytes))?);
         }
         Ok(ControlFlow::Continue(()))
@@ -149,9 +149,9 @@ pub fn is_over(level: u8, start: u64, now_ms: u64) -> bool {
 /// Is that a record as it is written here?
 #[must_use]
 pub fn is_readable(key: &[u8], value: &[u8]) -> bool {
-    match keys::parse_counted(key) {
-        Some((_, Sums::KIND, ..)) => decode::<Sums>(value).is_ok(),
-        Some((_, HeatRecord::KIND, ..)) => decode::<HeatRecord>(value).is_ok(),
+    match StoreKey::parse(key) {
+        Some(StoreKey::Counted(_, Sums::KIND, ..)) => decode::<Sums>(value).is_ok(),
+        Some(StoreKey::Counted(_, HeatRecord::KIND, ..)) => decode::<HeatRecord>(value).is_ok(),
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::describe_table::description;
-use crate::engine::base::keys::{self, SourceId};
+use crate::engine::base::keys::{SourceId, Space};
 use crate::engine::base::walks;
 use crate::engine::runtime::{Engine, Transaction};
 use crate::engine::{catalog, index_life, purge, table_states};
@@ -46,7 +46,7 @@ fn delete(
     if entry.schema.deletion_protection {
         return Err(Error::DeletionProtected);
     }
-    if request.only_if_empty && walks::has_any(transaction.batch.as_read(), &keys::entries(entry.source))? {
+    if request.only_if_empty && walks::has_any(transaction.batch.as_read(), &Space::Entry.of(entry.source))? {
         return Err(InUseError::HasItems(name.to_owned()).into());
     }
     transaction.removes();

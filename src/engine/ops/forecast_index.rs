@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::codec::record::Record;
 use crate::engine::base::capacity::write_units;
-use crate::engine::base::keys;
+use crate::engine::base::keys::Space;
 use crate::engine::base::table_definition::build_global_index;
 use crate::engine::catalog;
 use crate::engine::index::IndexView;
@@ -45,7 +45,7 @@ impl Engine {
         };
         let target = IndexView { table: &table.schema.key, index: &index, source: table.source };
         let mut bytes = 0;
-        try_walk(view.read(), &keys::entries(table.source), Direction::Forward, |_, value| {
+        try_walk(view.read(), &Space::Entry.of(table.source), Direction::Forward, |_, value| {
             let record = Record::parse(value)?;
             bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
             look_at(&record, &target, &mut forecast)?;

@@ -57,7 +57,7 @@ impl Page<'_> {
     fn read(&mut self, read: &dyn Read, position: Version) -> Result<bool, StoreError> {
         let mut outcome = Ok(false);
         read.walk(&keys::stream_records_from(self.definition.id, position), Direction::Forward, &mut |key, value| {
-            let Some((_, version)) = keys::parse_stream_record(key) else { return ControlFlow::Continue(()) };
+            let Some(version) = keys::version_of(key) else { return ControlFlow::Continue(()) };
             match self.add(version, value) {
                 Ok(true) => ControlFlow::Continue(()),
                 Ok(false) => {

@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use crate::engine::base::keys::{self, StoreKey};
+use crate::engine::base::keys::{self, Space};
 use crate::engine::runtime::Engine;
 use crate::model::Error;
 use crate::model::api::{ListStreamsRequest, ListStreamsResponse, StreamName};
@@ -24,7 +24,7 @@ impl Engine {
                     has_more = true;
                     return ControlFlow::Break(());
                 }
-                streams.extend(keys::parse_stream(key));
+                streams.extend(keys::stream_of(key));
                 ControlFlow::Continue(())
             })?;
         }
@@ -37,7 +37,7 @@ impl Engine {
 fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
     let mut range = match &request.table_name {
         Some(table) => keys::streams_of(table.as_str()),
-        None => keys::streams(),
+        None => Space::Stream.all(),
     };
     let Some(start) = &request.exclusive_start else { return Some(range) };
     match &request.table_name {
@@ -45,6 +45,6 @@ fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
         Some(table) if start.table_name < *table => return Some(range),
         _ => {}
     }
-    range.lower = Bound::Excluded(StoreKey::Stream(start.table_name.as_str(), &start.label).encode());
+    range.lower = Bound::Excluded(keys::stream(start));
     Some(range)
 }

@@ -1,6 +1,7 @@
 //! A page of Query or Scan, its expressions parsed (docs/dynamodb.md 13).
 
-use crate::engine::base::{keys, segment};
+use crate::engine::base::keys::{self, Space};
+use crate::engine::base::segment;
 use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PageBill, PagePlan};
 use crate::engine::read::projected::{self, KeyRoles};
@@ -71,7 +72,7 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
             let (lower, upper) = segment::digests(segment);
             keys::entries_of_digests(source.id(), &lower, upper.as_ref())
         }
-        (None, None) => keys::entries(source.id()),
+        (None, None) => Space::Entry.of(source.id()),
     };
     let range = match start {
         Some(address) => range::after(range, address.encode(), direction),

@@ -57,7 +57,7 @@ impl Engine {
         let Some(list) = table.expiry_list() else { return Ok(Vec::new()) };
         let mut places = Vec::new();
         view.read().walk(&keys::expiries_between(list.id, 0, u64::MAX), Direction::Forward, &mut |key, _| {
-            places.extend(keys::parse_expiry(key).map(|(ms, place)| (ms, place.to_vec())));
+            places.extend(keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())));
             if places.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         let mut found = Vec::new();

@@ -8,7 +8,7 @@ use super::map::first_digest;
 use crate::codec::digest::{Digest, hex};
 use crate::codec::record::Record;
 use crate::engine::base::counters::{CollectionValue, key_values};
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::catalog::TableEntry;
 use crate::model::error::StoreError;
 use crate::model::layout::{PartitionContent, PlaceRange};
@@ -80,7 +80,7 @@ fn step(
             (Some(end), Some(to)) => Some(end.min(to)),
             (end, to) => end.or(to),
         };
-        let range = between(keys::entries(source), |place| keys::entry_at(source, place), from, upper);
+        let range = between(Space::Entry.of(source), |place| Space::Entry.at(source, place), from, upper);
         try_walk(read, &range, Direction::Forward, |key, bytes| {
             let place = keys::place_in_source(key);
             let billed_bytes = u64::from(Record::parse(bytes)?.item_bytes()) + ENTRY_OVERHEAD_BYTES;
@@ -97,7 +97,7 @@ fn step(
     }
     // A collection that the end cuts is not whole in the range.
     let cut = to.filter(|to| to.len() > size_of::<Digest>()).map(|to| &to[..size_of::<Digest>()]);
-    let range = between(keys::collections(source), |place| keys::collection_at(source, place), from, cut.or(to));
+    let range = between(Space::Collection.of(source), |place| Space::Collection.at(source, place), from, cut.or(to));
     try_walk(read, &range, Direction::Forward, |key, bytes| {
         let value = CollectionValue::parse(bytes)?;
         let place = keys::place_in_source(key);
@@ -130,8 +130,8 @@ pub fn first_keys(
     let is_grouped = index.is_some() || table.has_collections();
     let from = &range.from[..range.from.len().min(size_of::<Digest>())];
     let range = match is_grouped {
-        true => between(keys::collections(source), |place| keys::collection_at(source, place), from, range.to.as_deref()),
-        false => between(keys::entries(source), |place| keys::entry_at(source, place), from, range.to.as_deref()),
+        true => between(Space::Collection.of(source), |place| Space::Collection.at(source, place), from, range.to.as_deref()),
+        false => between(Space::Entry.of(source), |place| Space::Entry.at(source, place), from, range.to.as_deref()),
     };
     let mut found = Vec::new();
     try_walk(read, &range, Direction::Forward, |_, bytes| {
@@ -165,7 +165,7 @@ pub fn just_after(mut place: Vec<u8>) -> Vec<u8> {
 pub fn local_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
     let mut sum = 0;
     for (_, source) in table.indexes().filter(|(index, _)| index.kind == IndexKind::Local) {
-        if let Some(bytes) = read.get(&StoreKey::Collection(source, *digest).encode())? {
+        if let Some(bytes) = read.get(&StoreKey::Collection(source, digest).encode())? {
             let value = CollectionValue::parse(bytes)?;
             sum += value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
         }

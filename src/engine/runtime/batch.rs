@@ -139,7 +139,7 @@ impl BatchHook for BatchState {
         let before = gathered.left_before(batch.as_read());
         let last_version = gathered.last_version.or(before.and_then(|left| left.last_version));
         if let Some(version) = last_version.filter(|_| gathered.is_version_taken) {
-            batch.put(&StoreKey::VersionSequence.encode(), &version.to_be_bytes())?;
+            batch.put(&StoreKey::VersionSequence().encode(), &version.to_be_bytes())?;
         }
         // One put for a source, however many jobs of the transaction wrote to it.
         let mut counters = BTreeMap::new();
@@ -172,7 +172,7 @@ pub fn format_version(read: &dyn Read) -> Result<Option<u8>, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn last_version(read: &dyn Read) -> Result<Version, StoreError> {
-    let stored = match read.get(&StoreKey::VersionSequence.encode())? {
+    let stored = match read.get(&StoreKey::VersionSequence().encode())? {
         None => read.get(&StoreKey::Meta(Meta::VersionSequence).encode())?,
         stored => stored,
     };
@@ -251,7 +251,7 @@ mod tests {
         let foreign = |batch: &mut dyn Write| {
             let counters = SourceCounters { entries: 50, ..SourceCounters::default() };
             batch.put(&StoreKey::Counters(SourceId(1)).encode(), &counters.encode())?;
-            batch.put(&StoreKey::VersionSequence.encode(), &100_u64.to_be_bytes())
+            batch.put(&StoreKey::VersionSequence().encode(), &100_u64.to_be_bytes())
         };
         transact(&store, foreign).unwrap();
         assert_eq!(write(&state, &store, 101, Ok(())), 51);

@@ -116,7 +116,7 @@ impl<'e> View<'e> {
     /// # Errors
     /// Those of the store.
     pub fn collection(&self, source: SourceId, digest: Digest) -> Result<Option<&[u8]>, StoreError> {
-        self.read().get(&StoreKey::Collection(source, digest).encode())
+        self.read().get(&StoreKey::Collection(source, &digest).encode())
     }
 
     /// Names after `start`, in byte order, as long as `visit` says to go on.

@@ -6,7 +6,7 @@ use super::next_token::Position;
 use crate::codec::record::Record;
 use crate::codec::row::Row;
 use crate::engine::base::item_key;
-use crate::engine::base::keys::{self, EntryAddress};
+use crate::engine::base::keys::{EntryAddress, Space};
 use crate::engine::catalog::TableEntry;
 use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PagePlan};
@@ -77,7 +77,7 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
     let page = PagePlan {
         selection,
         filter: rest.map(Filter::of_condition),
-        range: keys::entries(source.id()),
+        range: Space::Entry.of(source.id()),
         direction,
         limit: asked.limit,
         consistent: asked.consistent,
@@ -170,7 +170,7 @@ fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), Query
 /// The ranges in the order in which they are read.
 fn readings(source: &ReadSource, reads: Option<Vec<KeyedRead>>, order: Option<Order>) -> Vec<Reading> {
     let Some(mut reads) = reads else {
-        return vec![Reading { range: keys::entries(source.id()), is_one_row: false }];
+        return vec![Reading { range: Space::Entry.of(source.id()), is_one_row: false }];
     };
     if order.is_some_and(|order| order.backward) {
         reads.reverse();

@@ -16,7 +16,7 @@ pub mod trim;
 
 use std::sync::Arc;
 
-use super::base::keys::StoreKey;
+use super::base::keys;
 use super::base::stored;
 use super::catalog::{self, TableEntry, TableStream};
 use super::runtime::Transaction;
@@ -86,7 +86,7 @@ fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamN
 }
 
 fn write_definition(transaction: &mut Transaction<'_>, name: &StreamName, definition: &Definition) -> Result<(), StoreError> {
-    transaction.batch.put(&StoreKey::Stream(name.table_name.as_str(), &name.label).encode(), &stored::encode(definition)?)
+    transaction.batch.put(&keys::stream(name), &stored::encode(definition)?)
 }
 
 /// The definition of a stream.
@@ -94,7 +94,7 @@ fn write_definition(transaction: &mut Transaction<'_>, name: &StreamName, defini
 /// # Errors
 /// Those of the store.
 pub fn read_definition(read: &dyn Read, name: &StreamName) -> Result<Option<Definition>, StoreError> {
-    let key = StoreKey::Stream(name.table_name.as_str(), &name.label).encode();
+    let key = keys::stream(name);
     read.get(&key)?.map(stored::decode).transpose()
 }
 

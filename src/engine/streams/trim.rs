@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::definition::Definition;
 use super::record::StoredRecord;
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::base::stored;
 use crate::engine::runtime::{Shared, Transaction};
 use crate::model::Error;
@@ -59,8 +59,8 @@ pub fn each_stream(
     read: &dyn Read,
     visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    try_walk(read, &keys::streams(), Direction::Forward, |key, value| {
-        if let Some(name) = keys::parse_stream(key) {
+    try_walk(read, &Space::Stream.all(), Direction::Forward, |key, value| {
+        if let Some(name) = keys::stream_of(key) {
             visit(name, stored::decode(value))?;
         }
         Ok(ControlFlow::Continue(()))
@@ -91,7 +91,7 @@ pub fn first_at(read: &dyn Read, stream: SourceId, position: Version) -> Result<
     let mut found = None;
     read.walk(&keys::stream_records_from(stream, position), Direction::Forward, &mut |key, value| {
         let created_ms = StoredRecord::parse(value).map(|record| record.created_ms);
-        found = keys::parse_stream_record(key).map(|(_, version)| (version, created_ms));
+        found = keys::version_of(key).map(|version| (version, created_ms));
         ControlFlow::Break(())
     })?;
     found.map(|(version, created_ms)| Ok((version, created_ms?))).transpose()
@@ -106,8 +106,8 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
     let mut doomed = Vec::new();
     read.walk(&keys::stream_records_from(definition.id, 0), Direction::Forward, &mut |key, value| {
         let is_old = StoredRecord::parse(value).is_ok_and(|record| record.created_ms < horizon_ms);
-        match keys::parse_stream_record(key).filter(|_| is_old && doomed.len() < RECORDS_PER_JOB) {
-            Some((_, version)) => doomed.push(version),
+        match keys::version_of(key).filter(|_| is_old && doomed.len() < RECORDS_PER_JOB) {
+            Some(version) => doomed.push(version),
             None => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
@@ -121,7 +121,7 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
         return Ok(true);
     }
     if is_over(&definition, horizon_ms) && oldest(transaction.batch.as_read(), definition.id)?.is_none() {
-        transaction.batch.delete(&StoreKey::Stream(name.table_name.as_str(), &name.label).encode())?;
+        transaction.batch.delete(&keys::stream(name))?;
         super::policy::forget(transaction.batch, name)?;
     }
     Ok(false)

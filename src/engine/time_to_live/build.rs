@@ -4,7 +4,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use crate::codec::record::Record;
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::catalog::{ExpiryList, TableEntry};
 use crate::engine::runtime::{Shared, Transaction};
 use crate::engine::time_to_live;
@@ -64,9 +64,9 @@ fn expiries(
     attribute: &str,
     after: Option<&[u8]>,
 ) -> Result<(Expiries, Option<Vec<u8>>), StoreError> {
-    let mut range = keys::entries(table.source);
+    let mut range = Space::Entry.of(table.source);
     if let Some(place) = after {
-        range.lower = Bound::Excluded(keys::entry_at(table.source, place));
+        range.lower = Bound::Excluded(Space::Entry.at(table.source, place));
     }
     let (mut found, mut last) = (Vec::new(), None);
     let (mut items, mut bytes) = (0, 0);

@@ -8,7 +8,7 @@
 pub mod build;
 
 use super::base::item_key;
-use super::base::keys::{self, EntryAddress, StoreKey};
+use super::base::keys::{self, EntryAddress, Space, StoreKey};
 use super::catalog::TableEntry;
 use super::runtime::Transaction;
 use crate::codec::record::Record;
@@ -86,7 +86,7 @@ pub fn maintain(
 /// # Errors
 /// `Corrupt`; those of the store.
 pub fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64, &[u8])) -> Result<Option<Key>, StoreError> {
-    let Some(bytes) = read.get(&keys::entry_at(table.source, place))? else { return Ok(None) };
+    let Some(bytes) = read.get(&Space::Entry.at(table.source, place))? else { return Ok(None) };
     let record = Record::parse(bytes)?;
     let attribute = table.time_to_live.as_ref().map_or("", |time_to_live| &time_to_live.attribute);
     if expiry_of(&record, attribute)? != Some(ms) {

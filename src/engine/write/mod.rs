@@ -331,7 +331,7 @@ fn collection_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Res
     let local = table.indexes().filter(|(index, _)| index.kind == IndexKind::Local).map(|(_, source)| source);
     let mut total = 0;
     for source in std::iter::once(table.source).chain(local) {
-        if let Some(value) = read.get(&StoreKey::Collection(source, *digest).encode())? {
+        if let Some(value) = read.get(&StoreKey::Collection(source, digest).encode())? {
             let value = CollectionValue::parse(value)?;
             total += value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
         }

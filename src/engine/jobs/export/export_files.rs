@@ -16,7 +16,7 @@ use crate::codec::json::document::Document;
 use crate::codec::wire::transfer;
 use crate::codec::{calendar, digest};
 use crate::engine::account::ExportRecord;
-use crate::engine::base::keys;
+use crate::engine::base::keys::Space;
 use crate::engine::jobs::buckets;
 use crate::engine::runtime::Shared;
 use crate::model::Word;
@@ -208,7 +208,7 @@ fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
 }
 
 fn piece(shared: &Shared, (record, selected): (&ExportRecord, &Selected), after: Option<&[u8]>) -> Result<Piece, StoreError> {
-    let mut range = keys::entries(record.source);
+    let mut range = Space::Entry.of(record.source);
     if let Some(after) = after {
         range.lower = Bound::Excluded(after.to_vec());
     }
