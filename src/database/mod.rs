@@ -3,6 +3,7 @@
 //! [`Database`] is any DynamoDB-compatible service. [`Browse`] is what a filesystem asks of one: stat, text, listings;
 //! the local engine answers it from record headers, without decoding items.
 
+pub mod bounded;
 pub mod cached;
 pub mod caller;
 pub mod copies;
@@ -136,10 +137,10 @@ pub trait Database: Send + Sync {
 }
 
 /// Reads a page, giving its rows.
-type ReadPage<'a> = dyn FnMut(&mut Rows<'_>) -> Result<Page, Error> + 'a;
+pub(crate) type ReadPage<'a> = dyn FnMut(&mut Rows<'_>) -> Result<Page, Error> + 'a;
 
 /// Collects the rows of a page as items.
-fn gather(read: &mut ReadPage<'_>) -> Result<(Vec<Item>, Page), Error> {
+pub(crate) fn gather(read: &mut ReadPage<'_>) -> Result<(Vec<Item>, Page), Error> {
     let mut items: Result<Vec<Item>, StoreError> = Ok(Vec::new());
     let page = read(&mut |row| {
         if let Ok(list) = &mut items {

@@ -120,8 +120,13 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
 /// Removes at most `left` keys, and takes them from it; whether more may be left.
 fn remove_up_to(transaction: &mut Transaction<'_>, source: SourceId, left: &mut usize) -> Result<bool, StoreError> {
     let entries = [Space::Entry.of(source), Space::Collection.of(source)];
-    let lists =
-        [Space::Expiry.of(source), Space::History.of(source), Space::Violation.of(source), Space::Pending.of(source), Space::Parked.of(source)];
+    let lists = [
+        Space::Expiry.of(source),
+        Space::History.of(source),
+        Space::Violation.of(source),
+        Space::Pending.of(source),
+        Space::Parked.of(source),
+    ];
     for range in entries.into_iter().chain(lists).chain([Space::Counted.of(source)]) {
         let doomed = walks::first_keys(transaction.batch.as_read(), &range, *left)?;
         for key in &doomed {

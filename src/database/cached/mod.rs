@@ -13,6 +13,7 @@
 mod items;
 mod pages;
 mod passed;
+mod timed;
 
 use std::sync::Arc;
 

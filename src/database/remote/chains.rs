@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use crate::codec::digest::{Digest, digest};
 use crate::codec::wire::answer;
+use crate::database::bounded::of_entries;
 use crate::model::Error;
 
 /// Reads under way at a time; of one that was pushed out only a page that ends where it begins is found.
@@ -27,7 +28,7 @@ pub struct Chains(Mutex<LruCache<Digest, Chain>>);
 
 impl Default for Chains {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::unbounded()))
+        Self(Mutex::new(of_entries(CHAINS_MAX)))
     }
 }
 
@@ -48,9 +49,6 @@ impl Chains {
             chain.earlier = next;
         }
         chains.put(next, chain);
-        if chains.len() > CHAINS_MAX {
-            chains.pop_lru();
-        }
         Ok(())
     }
 }

@@ -236,7 +236,7 @@ macro_rules! spaces {
             pub fn parse(key: &'a [u8]) -> Option<Self> {
                 let mut rest = key;
                 let parsed = match u8::take(&mut rest)? {
-                    $($byte => Self::$name($(<$of>::take(&mut rest)?),*),)*
+                    $($byte => Self::$name($(<$of as Part<'a>>::take(&mut rest)?),*),)*
                     _ => return None,
                 };
                 rest.is_empty().then_some(parsed)

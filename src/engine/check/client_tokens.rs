@@ -15,7 +15,9 @@ use crate::store::Read;
 pub fn check(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
     each(read, &Space::Token.all(), |key, value| {
         let is_right = match (StoreKey::parse(key), Remembered::decode(value)) {
-            (Some(StoreKey::Token(token)), Ok(known)) => read.get(&StoreKey::TokenExpiry(known.expires_ms, token).encode())?.is_some(),
+            (Some(StoreKey::Token(token)), Ok(known)) => {
+                read.get(&StoreKey::TokenExpiry(known.expires_ms, token).encode())?.is_some()
+            }
             _ => false,
         };
         report(is_right, key, reporter);

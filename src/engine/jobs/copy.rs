@@ -71,9 +71,7 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: CopyJo
     let next = match (&copy.place, &batch.last) {
         (CopyPlace::Items(_), last) if batch.is_full() => Some(CopyPlace::Items(last.clone())),
         (CopyPlace::Items(_), _) if matches!(copy.from, CopySource::Table { .. }) => Some(CopyPlace::History(bound)),
-        (CopyPlace::History(_), Some(last)) if batch.is_full() => {
-            Some(CopyPlace::History(keys::version_of(last).unwrap_or(bound)))
-        }
+        (CopyPlace::History(_), Some(last)) if batch.is_full() => Some(CopyPlace::History(keys::version_of(last).unwrap_or(bound))),
         (CopyPlace::Items(_) | CopyPlace::History(_), _) => None,
     };
     let written = write_items(transaction, &copy.to, &batch.items)?;

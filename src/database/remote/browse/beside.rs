@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
+use crate::database::bounded::of_entries;
 use crate::database::{PartitionKey, Source};
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::Page;
@@ -46,7 +47,7 @@ impl Default for Beside {
             glances: Mutex::default(),
             parked: Mutex::default(),
             saved: Mutex::default(),
-            keys: Mutex::new(LruCache::unbounded()),
+            keys: Mutex::new(of_entries(KEYS_MAX)),
         }
     }
 }
@@ -57,12 +58,7 @@ impl Beside {
         if partition.iter().map(AttributeValue::size).sum::<usize>() < SHORTENED_BYTES_MIN {
             return;
         }
-        let digest = partition_digest(partition);
-        let mut keys = self.keys.lock();
-        keys.put((source.clone(), digest), partition.clone());
-        if keys.len() > KEYS_MAX {
-            keys.pop_lru();
-        }
+        self.keys.lock().put((source.clone(), partition_digest(partition)), partition.clone());
     }
 
     pub fn partition(&self, source: &Source, digest: Digest) -> Option<PartitionKey> {

@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use super::flights::{Flights, Landing};
 use super::version::version_of;
 use crate::codec::record::{encode, stamp};
+use crate::database::bounded::{OfBytes, of_entries};
 use crate::database::{EntryKey, PartitionKey, Source};
 use crate::engine::clock::Clock;
 use crate::model::api::Version;
@@ -64,7 +65,6 @@ struct Held {
     left: Left,
     began: Began,
     is_own: bool,
-    bytes: usize,
 }
 
 /// An own write under way.
@@ -84,8 +84,7 @@ struct Over {
 
 #[derive(Debug)]
 struct State {
-    held: LruCache<Place, Held>,
-    bytes: usize,
+    held: OfBytes<Place, Held>,
     last_number: u64,
     /// Reads that began before it are not kept: an own write of then was pushed out.
     floor: u64,
@@ -101,23 +100,16 @@ pub struct Pages {
     seen: Mutex<LruCache<Version, u64>>,
     flights: Flights<Place, Option<Stored>>,
     ttl_ms: u64,
-    bytes_max: usize,
     clock: Arc<dyn Clock>,
 }
 
 impl Pages {
     pub fn new(ttl: Duration, bytes_max: usize, clock: Arc<dyn Clock>) -> Self {
-        let state = State {
-            held: LruCache::unbounded(),
-            bytes: 0,
-            last_number: 0,
-            floor: 0,
-            over: HashMap::new(),
-            writing: HashMap::new(),
-        };
+        let state =
+            State { held: OfBytes::new(bytes_max), last_number: 0, floor: 0, over: HashMap::new(), writing: HashMap::new() };
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        let (state, seen) = (Mutex::new(state), Mutex::new(LruCache::unbounded()));
-        Self { state, seen, flights: Flights::default(), ttl_ms, bytes_max, clock }
+        let (state, seen) = (Mutex::new(state), Mutex::new(of_entries(VERSIONS_MAX)));
+        Self { state, seen, flights: Flights::default(), ttl_ms, clock }
     }
 
     /// How long what is held is good.
@@ -146,9 +138,6 @@ impl Pages {
         let mut seen = self.seen.lock();
         let modified_ms = time(seen.get(&version).copied(), self.clock.now_ms());
         seen.put(version, modified_ms);
-        if seen.len() > VERSIONS_MAX {
-            seen.pop_lru();
-        }
         drop(seen);
         stamp(&mut record, version, modified_ms);
         record.into()
@@ -165,7 +154,7 @@ impl Pages {
         };
         if is_newer {
             let left = found.map_or(Left::Nothing, Left::Item);
-            state.hold(place, left, began, false, self.bytes_max);
+            state.hold(place, left, began, false);
         }
     }
 
@@ -243,15 +232,14 @@ impl Pages {
             let overlapped = state.end_writing(&place);
             state.over.entry(place.0.table.clone()).or_default().index_entries = began.number;
             self.flights.let_go(&place);
-            state.hold(place, if overlapped { Left::Unknown } else { left }, began, true, self.bytes_max);
+            state.hold(place, if overlapped { Left::Unknown } else { left }, began, true);
         }
     }
 
     /// Everything may be another.
     pub fn forget_all(&self) {
         let mut state = self.state.lock();
-        state.held.clear();
-        state.bytes = 0;
+        state.held.retain(|_, _| false);
         state.floor = state.next(self.clock.now_ms()).number;
         self.flights.let_go_of(|_| true);
     }
@@ -287,21 +275,12 @@ impl State {
         overlapped
     }
 
-    fn hold(&mut self, place: Place, left: Left, began: Began, is_own: bool, bytes_max: usize) {
+    fn hold(&mut self, place: Place, left: Left, began: Began, is_own: bool) {
         let key_bytes = place.1.base.partition.size() + place.1.base.sort.as_ref().map_or(0, AttributeValue::size);
         let record_bytes = if let Left::Item(record) = &left { record.len() } else { 0 };
         let bytes = ENTRY_OVERHEAD_BYTES + key_bytes + record_bytes;
-        self.bytes += bytes;
-        if let Some((_, old)) = self.held.push(place, Held { left, began, is_own, bytes }) {
-            self.bytes -= old.bytes;
-        }
-        while self.bytes > bytes_max
-            && let Some((_, old)) = self.held.pop_lru()
-        {
-            self.bytes -= old.bytes;
-            if old.is_own {
-                self.floor = self.floor.max(old.began.number);
-            }
-        }
+        let pushed_out = self.held.put(place, Held { left, began, is_own }, bytes);
+        let own = pushed_out.iter().filter(|held| held.is_own).map(|held| held.began.number);
+        self.floor = own.fold(self.floor, u64::max);
     }
 }

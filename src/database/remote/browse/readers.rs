@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 
 use super::pages::Place;
 use crate::database::Source;
+use crate::database::bounded::of_entries;
 use crate::expr::order::compare;
 use crate::model::AttributeValue;
 
@@ -35,7 +36,7 @@ pub struct Readers(Mutex<LruCache<(Source, AttributeValue), Reader>>);
 
 impl Default for Readers {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::unbounded()))
+        Self(Mutex::new(of_entries(FOLDERS_MAX)))
     }
 }
 
@@ -73,9 +74,6 @@ impl Readers {
             let before = latest.map(|(_, reader)| reader).filter(|reader| reader.here >= HERE_MIN);
             let reader = Reader::after(before, sort.clone(), now_ms);
             readers.put(folder.clone(), reader);
-            if readers.len() > FOLDERS_MAX {
-                readers.pop_lru();
-            }
         }
         let Some(reader) = readers.get_mut(&folder) else { return 0 };
         reader.follow(sort, now_ms);

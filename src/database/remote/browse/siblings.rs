@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
+use crate::database::bounded::of_entries;
 use crate::database::{PartitionKey, Source};
 
 /// Sources whose readers are followed.
@@ -37,18 +38,14 @@ pub struct Siblings(Mutex<LruCache<Source, Shown>>);
 
 impl Default for Siblings {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::unbounded()))
+        Self(Mutex::new(of_entries(SOURCES_MAX)))
     }
 }
 
 impl Siblings {
     /// The folders of a source are shown from the first one on.
     pub fn begin(&self, source: &Source) {
-        let mut sources = self.0.lock();
-        sources.put(source.clone(), Shown::default());
-        if sources.len() > SOURCES_MAX {
-            sources.pop_lru();
-        }
+        self.0.lock().put(source.clone(), Shown::default());
     }
 
     /// The next folder that is shown.

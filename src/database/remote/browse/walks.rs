@@ -15,6 +15,7 @@ use super::toll::Toll;
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::codec::record::Record;
+use crate::database::bounded::of_entries;
 use crate::database::{Database, Entries, EntryKey, EntryStat, Position, Source, caller};
 use crate::expr::read_request::ReadRequest;
 use crate::model::error::StoreError;
@@ -69,7 +70,7 @@ pub struct Walk {
 
 impl Default for Walk {
     fn default() -> Self {
-        Self { rows: VecDeque::new(), next: Next::Done, pages: 0, toll: Toll::default(), seen: LruCache::unbounded() }
+        Self { rows: VecDeque::new(), next: Next::Done, pages: 0, toll: Toll::default(), seen: of_entries(COLLECTIONS_SEEN_MAX) }
     }
 }
 
@@ -211,9 +212,6 @@ impl Walk {
             Some((partition, _)) => partition_digest(partition),
             None => partition_digest(&[&key.base.partition]),
         };
-        if self.seen.len() >= COLLECTIONS_SEEN_MAX {
-            self.seen.pop_lru();
-        }
         self.seen.put(digest, ()).is_none()
     }
 }

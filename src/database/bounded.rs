@@ -1,0 +1,87 @@
+//! Maps whose least recently used entries go first: bounded in entries, or in bytes.
+
+use std::hash::Hash;
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
+
+/// A map of so many entries at most.
+#[must_use]
+pub fn of_entries<K: Hash + Eq, V>(entries_max: usize) -> LruCache<K, V> {
+    LruCache::sparse(NonZeroUsize::new(entries_max).unwrap_or(NonZeroUsize::MIN))
+}
+
+/// A map bounded by what its entries are said to take.
+#[derive(Debug)]
+pub struct OfBytes<K: Hash + Eq, V> {
+    entries: LruCache<K, (V, usize)>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl<K: Hash + Eq, V> OfBytes<K, V> {
+    #[must_use]
+    pub fn new(bytes_max: usize) -> Self {
+        Self { entries: LruCache::unbounded(), bytes: 0, bytes_max }
+    }
+
+    /// Holds an entry of so many bytes in the place of the one under its key; what was pushed out for it.
+    pub fn put(&mut self, key: K, value: V, bytes: usize) -> Vec<V> {
+        self.bytes += bytes;
+        if let Some((_, (_, bytes))) = self.entries.push(key, (value, bytes)) {
+            self.bytes -= bytes;
+        }
+        let mut pushed_out = Vec::new();
+        while self.bytes > self.bytes_max
+            && let Some((_, (value, bytes))) = self.entries.pop_lru()
+        {
+            self.bytes -= bytes;
+            pushed_out.push(value);
+        }
+        pushed_out
+    }
+
+    /// An entry, which is used by that.
+    pub fn get(&mut self, key: &K) -> Option<&V> {
+        self.entries.get(key).map(|(value, _)| value)
+    }
+
+    /// An entry, which is not.
+    #[must_use]
+    pub fn peek(&self, key: &K) -> Option<&V> {
+        self.entries.peek(key).map(|(value, _)| value)
+    }
+
+    pub fn remove(&mut self, key: &K) {
+        if let Some((_, bytes)) = self.entries.pop(key) {
+            self.bytes -= bytes;
+        }
+    }
+
+    /// Removes the entries that are not to stay.
+    pub fn retain(&mut self, stays: impl Fn(&K, &V) -> bool) {
+        self.entries.retain(|key, (value, _)| stays(key, value));
+        self.bytes = self.entries.iter().map(|(_, (_, bytes))| bytes).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_counted_whatever_goes() {
+        let mut map = OfBytes::new(10);
+        assert_eq!(map.put(1, "a", 4), [""; 0]);
+        assert_eq!(map.put(2, "b", 4), [""; 0]);
+        // In the place of what was there.
+        assert_eq!(map.put(2, "c", 5), [""; 0]);
+        assert_eq!(map.get(&1), Some(&"a"));
+        assert_eq!(map.put(3, "d", 3), ["c"]);
+        map.remove(&1);
+        assert_eq!((map.put(4, "e", 7), map.bytes), (vec![], 10));
+        map.retain(|key, _| *key != 3);
+        assert_eq!((map.peek(&3), map.bytes), (None, 7));
+        assert_eq!(map.put(5, "f", 11), ["e", "f"]);
+    }
+}
