@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::base::capacity::write_units;
-use super::base::item_key::{KeyRole, is_empty_key, key_bytes};
+use super::base::item_key::{self, KeyRole, is_empty_key, key_bytes};
 use super::base::keys::{EntryAddress, SourceId};
 use super::catalog::TableEntry;
 use crate::model::error::{KeyError, UpdateError, ValueError};
@@ -121,6 +121,16 @@ fn key_values<'i>(attributes: &[crate::model::KeyAttribute], item: &'i Item, rol
         values.push(value);
     }
     (role == KeyRole::Partition || sort_bytes <= SORT_KEY_BYTES_MAX).then_some(values)
+}
+
+/// The key of an item that is to be put, its index keys checked.
+///
+/// # Errors
+/// `Key`.
+pub fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
+    let key = item_key::key_of_item(&table.schema.key, item)?;
+    check_item(table, item)?;
+    Ok(key)
 }
 
 /// Checks an item's index keys. Of several violations the one of the index first by name is reported.

@@ -103,11 +103,11 @@ fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(
 }
 
 /// Whether an item was deleted.
-fn expire_item(transaction: &mut Transaction<'_>, table: &TableEntry, (ms, place): &Due) -> Result<bool, Error> {
+fn expire_item(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, (ms, place): &Due) -> Result<bool, Error> {
     match item_that_expires(transaction.batch.as_read(), table, (*ms, place)) {
         Ok(Some(key)) => {
-            let stored = Stored::read(transaction.batch.as_read(), table, &key)?;
-            write::replace(transaction, table, &key, &stored, None).map(|_| true)
+            let stored = Stored::read(transaction.batch.as_read(), table, key)?;
+            write::replace(transaction, &stored, None).map(|_| true)
         }
         // No such item: it must not stand before others for ever. `check` tells of damaged ones.
         Ok(None) | Err(StoreError::Corrupt(_)) => {

@@ -159,8 +159,8 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &[(Vec
 fn put(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, record: &[u8]) -> Result<(), Error> {
     let item = Record::parse(record)?.to_item()?;
     let key = item.key(&table.schema.key).ok_or(StoreError::Corrupt("an item without its key"))?;
-    let stored = Stored::read(transaction.batch.as_read(), table, &key)?;
-    write::replace(transaction, table, &key, &stored, Some(&item))?;
+    let stored = Stored::read(transaction.batch.as_read(), table, key)?;
+    write::replace(transaction, &stored, Some(&item))?;
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! BatchExecuteStatement (docs/dynamodb.md 19.1): each statement succeeds or fails by itself; writes share one commit.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::engine::base::capacity::read_units;
@@ -91,9 +90,9 @@ fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> 
     }
 }
 
-fn refuse_duplicates<'p>(mut planned: impl Iterator<Item = &'p (Arc<TableEntry>, Key)>) -> Result<(), Error> {
-    let mut seen = HashSet::new();
-    if planned.all(|(table, key)| seen.insert((table.source, key))) { Ok(()) } else { Err(BatchError::DuplicateKeys.into()) }
+fn refuse_duplicates<'p>(planned: impl Iterator<Item = &'p (Arc<TableEntry>, Key)>) -> Result<(), Error> {
+    let are_different = super::are_different(planned.map(|(table, key)| (&**table, key)));
+    if are_different { Ok(()) } else { Err(BatchError::DuplicateKeys.into()) }
 }
 
 /// Everything is planned before anything is written.
@@ -119,7 +118,7 @@ fn write_batch(
         let (table_name, outcome) = match plan {
             Err(error) => (None, Err(error)),
             Ok((prepared, (table, key))) => {
-                let written = prepared.run(transaction, &table, &key)?;
+                let written = prepared.run(transaction, &table, key)?;
                 super::add_capacity(&mut response.consumed_capacity, &table.schema.name, &written.consumed_capacity);
                 (Some(table.schema.name.clone()), written.outcome)
             }

@@ -56,12 +56,8 @@ fn plan<'r>(transaction: &Transaction<'_>, request: &'r BatchWriteItemRequest) -
             planned.push(Planned { place, at, table: Arc::clone(table), key, new });
         }
     }
-    let mut seen = HashSet::new();
-    if planned.iter().all(|write| seen.insert((write.table.source, &write.key))) {
-        Ok(planned)
-    } else {
-        Err(BatchError::DuplicateKeys.into())
-    }
+    let are_different = super::are_different(planned.iter().map(|write| (&*write.table, &write.key)));
+    if are_different { Ok(planned) } else { Err(BatchError::DuplicateKeys.into()) }
 }
 
 /// A put of a batch has the texts of a `Key` parameter for its table keys.
@@ -82,8 +78,8 @@ fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> 
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
     let (mut refused, mut throttled, mut is_empty) = (None, None, true);
     for write in &planned {
-        let stored = Stored::look_at(transaction, &write.table, &write.key);
-        let replace = |stored: Stored| write::replace_checked(transaction, &write.table, &write.key, &stored, write.new);
+        let stored = Stored::look_at(transaction, &write.table, write.key.clone());
+        let replace = |stored: Stored| write::replace_checked(transaction, &stored, write.new);
         match stored.and_then(replace) {
             Ok(applied) => {
                 is_empty = false;

@@ -33,7 +33,7 @@ pub(in crate::engine) fn delete(
     let table = transaction.active_table(&request.table_name)?;
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
     guard.check_paths(&table)?;
-    let stored = Stored::look_at(transaction, &table, &key)?;
+    let stored = Stored::look_at(transaction, &table, key)?;
     transaction.held_values.change(stored.record()?)?;
     guard.check(&stored)?;
     let existed = stored.record()?.is_some();
@@ -41,10 +41,7 @@ pub(in crate::engine) fn delete(
         ReturnValues::AllOld => stored.item()?.cloned(),
         ReturnValues::None => None,
     };
-    let applied = write::replace(transaction, &table, &key, &stored, None)?;
-    let item_collection_metrics = match request.return_item_collection_metrics {
-        true => write::collection_metrics(transaction.batch.as_read(), &table, &key)?,
-        false => None,
-    };
+    let applied = write::replace(transaction, &stored, None)?;
+    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
     Ok(DeleteItemResponse { attributes, consumed_capacity: applied.consumed_capacity, item_collection_metrics, existed })
 }

@@ -48,7 +48,7 @@ fn write(transaction: &mut Transaction<'_>, statement: &Write, return_old: bool)
     let table = transaction.active_table(&statement.table)?;
     let prepared = write_statement::prepare(statement, &table, return_old)?;
     let key = prepared.check(&table)?;
-    let written = prepared.run(transaction, &table, &key)?;
+    let written = prepared.run(transaction, &table, key)?;
     Ok(ExecuteStatementResponse {
         items: written.outcome?.into_iter().collect(),
         next_token: None,

@@ -1,8 +1,6 @@
 //! ExecuteTransaction (docs/dynamodb.md 19.1, 15): all statements read one moment, or all are written together as TransactWriteItems is.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
+use super::reasons::Reasons;
 use super::transact_write_items::{self, Actions, Checked};
 use crate::codec::digest::Digest;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
@@ -17,7 +15,7 @@ use crate::expr::partiql::{self, Select, Statement, Write};
 use crate::model::api::{ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction, TransactWrite};
 use crate::model::error::{Cancellation, CancellationReason, KeyError, StatementError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
-use crate::model::{DocumentPath, Error, Key};
+use crate::model::{DocumentPath, Error};
 
 const OPERATION: &str = "ExecuteTransaction";
 
@@ -39,7 +37,7 @@ impl Engine {
 
     fn read_transaction(&self, statements: &[Select]) -> Result<ExecuteTransactionResponse, Error> {
         let view = self.view()?;
-        let mut reasons = Reasons::new(statements.len());
+        let mut reasons = Reasons::of(statements.len());
         let mut planned = Vec::with_capacity(statements.len());
         for (place, statement) in statements.iter().enumerate() {
             let table = view.active_table(&statement.table)?;
@@ -50,11 +48,13 @@ impl Engine {
             let named = named.map_err(|error| StatementError::in_transaction(place, error.into()))?;
             match select_statement::key(&named, &table) {
                 Ok(key) => planned.push((statement, (table, key))),
-                Err(error) => reasons.add(place, error)?,
+                Err(error) => reasons.invalid(place, error)?,
             }
         }
         reasons.finish()?;
-        refuse_duplicates(planned.iter().map(|(_, plan)| plan))?;
+        if !super::are_different(planned.iter().map(|(_, (table, key))| (&**table, key))) {
+            return Err(TransactionError::SeveralOperations.into());
+        }
         let mut response = ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: Vec::new(), is_read: true };
         let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
         for (statement, (table, key)) in &planned {
@@ -94,47 +94,13 @@ fn digest(request: &ExecuteTransactionRequest) -> Digest {
     statement_digest(request.statements.iter().map(|one| (one.statement.as_str(), one.parameters.as_slice())))
 }
 
-/// Why single statements cancel the transaction.
-struct Reasons(Vec<CancellationReason>);
-
-impl Reasons {
-    fn new(count: usize) -> Self {
-        Self(vec![CancellationReason::None; count])
-    }
-
-    /// # Errors
-    /// What is an objection to the whole rather than a reason, as of TransactWriteItems.
-    fn add(&mut self, place: usize, error: Error) -> Result<(), Error> {
-        if super::concerns_whole_transaction(&error) {
-            return Err(error);
-        }
-        if let Some(slot) = self.0.get_mut(place) {
-            *slot = CancellationReason::ValidationError(Box::new(error));
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<(), Error> {
-        if self.0.iter().all(|reason| *reason == CancellationReason::None) { Ok(()) } else { Err(Cancellation(self.0).into()) }
-    }
-}
-
-fn refuse_duplicates<'p>(mut planned: impl Iterator<Item = &'p (Arc<TableEntry>, Key)>) -> Result<(), Error> {
-    let mut seen = HashSet::new();
-    if planned.all(|(table, key)| seen.insert((table.source, key))) {
-        Ok(())
-    } else {
-        Err(TransactionError::SeveralOperations.into())
-    }
-}
-
 fn write_all(
     transaction: &mut Transaction<'_>,
     request: &ExecuteTransactionRequest,
     statements: &[Write],
     token: Option<&(String, Digest)>,
 ) -> Result<ExecuteTransactionResponse, Error> {
-    let mut reasons = Reasons::new(statements.len());
+    let mut reasons = Reasons::of(statements.len());
     let (mut actions, mut checked) = (Vec::new(), Vec::new());
     for (place, (statement, asked)) in statements.iter().zip(&request.statements).enumerate() {
         let table = transaction.active_table(&statement.table)?;
@@ -148,7 +114,7 @@ fn write_all(
             }
             // That is no statement of a transaction at all.
             Err(error @ Error::Statement(StatementError::ExistsKey)) => return Err(StatementError::in_transaction(place, error)),
-            Err(error) => reasons.add(place, error)?,
+            Err(error) => reasons.invalid(place, error)?,
         }
     }
     reasons.finish()?;

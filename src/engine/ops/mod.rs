@@ -24,6 +24,7 @@ pub mod partitions;
 pub mod put_item;
 pub mod query;
 pub mod read_page;
+mod reasons;
 pub mod recovery;
 pub mod resource;
 pub mod saved_queries;
@@ -38,9 +39,11 @@ pub mod update_table;
 mod update_table_check;
 mod update_throughput;
 
+use std::collections::HashSet;
+
+use crate::engine::catalog::TableEntry;
 use crate::model::api::ConsumedCapacity;
-use crate::model::error::{KeyError, UpdateError};
-use crate::model::{Error, TableName};
+use crate::model::{Key, TableName};
 
 /// Adds what one part of an operation consumed to its table's entry; entries are in the order of first use.
 fn add_capacity(list: &mut Vec<(TableName, ConsumedCapacity)>, table: &TableName, consumed: &ConsumedCapacity) {
@@ -50,16 +53,8 @@ fn add_capacity(list: &mut Vec<(TableName, ConsumedCapacity)>, table: &TableName
     }
 }
 
-/// Is the bad key of one action an objection to its whole transaction, rather than a cancellation reason (docs/dynamodb.md 9.4, 15.1)?
-fn concerns_whole_transaction(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Key(
-            KeyError::EmptyString(_)
-                | KeyError::EmptyBinary(_)
-                | KeyError::IndexEmptyString { .. }
-                | KeyError::IndexEmptyBinary { .. }
-        ) | Error::Update(UpdateError::IndexEmptyString | UpdateError::IndexEmptyBinary)
-            | Error::Store(_)
-    )
+/// Are these all different items? Of a table and a key each.
+fn are_different<'k>(mut items: impl Iterator<Item = (&'k TableEntry, &'k Key)>) -> bool {
+    let mut seen = HashSet::new();
+    items.all(|(table, key)| seen.insert((table.source, key)))
 }

@@ -1,13 +1,11 @@
 //! PutItem: the item takes the place of what has its key, if the condition holds for that (docs/dynamodb.md 12.2).
 
-use crate::engine::base::item_key;
-use crate::engine::catalog::TableEntry;
 use crate::engine::runtime::{Done, Engine, Transaction};
 use crate::engine::write::guard::Guard;
 use crate::engine::write::stored::Stored;
 use crate::engine::{index, write};
+use crate::model::Error;
 use crate::model::api::{PutItemRequest, PutItemResponse, ReturnValues};
-use crate::model::{Error, Key};
 
 impl Engine {
     /// Starts a put; `done` hears of it after the commit.
@@ -26,12 +24,11 @@ impl Engine {
         let guard = check_shape(request)?;
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
-        let key = check_keys(&table, request)?;
+        let key = index::key_of_put(&table, &request.item)?;
         guard.check_paths(&table)?;
-        let stored = Stored::read(view.read(), &table, &key)?;
+        let stored = Stored::read(view.read(), &table, key)?;
         guard.check(&stored)?;
-        let limit = self.shared.options.collection_bytes_max;
-        write::check_collection(view.read(), limit, (&table, &key), &stored, &request.item)
+        write::check_collection(view.read(), self.shared.options.collection_bytes_max, &stored, &request.item)
     }
 }
 
@@ -42,28 +39,19 @@ fn check_shape(request: &PutItemRequest) -> Result<Guard, Error> {
     Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
 }
 
-fn check_keys(table: &TableEntry, request: &PutItemRequest) -> Result<Key, Error> {
-    let key = item_key::key_of_item(&table.schema.key, &request.item)?;
-    index::check_item(table, &request.item)?;
-    Ok(key)
-}
-
 fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guard) -> Result<PutItemResponse, Error> {
     let table = transaction.active_table(&request.table_name)?;
-    let key = check_keys(&table, request)?;
+    let key = index::key_of_put(&table, &request.item)?;
     guard.check_paths(&table)?;
-    let stored = Stored::look_at(transaction, &table, &key)?;
+    let stored = Stored::look_at(transaction, &table, key)?;
     transaction.held_values.change(stored.record()?)?;
     guard.check(&stored)?;
     let attributes = match request.return_values {
         ReturnValues::AllOld => stored.item()?.cloned(),
         ReturnValues::None => None,
     };
-    let applied = write::replace_checked(transaction, &table, &key, &stored, Some(&request.item))?;
-    let item_collection_metrics = match request.return_item_collection_metrics {
-        true => write::collection_metrics(transaction.batch.as_read(), &table, &key)?,
-        false => None,
-    };
+    let applied = write::replace_checked(transaction, &stored, Some(&request.item))?;
+    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
     Ok(PutItemResponse {
         attributes,
         consumed_capacity: applied.consumed_capacity,

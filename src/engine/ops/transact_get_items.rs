@@ -1,9 +1,9 @@
 //! TransactGetItems (docs/dynamodb.md 15.2): one view, so the items are of one moment.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::get_item::parse_projection;
+use super::reasons::{Reasons, concerns_whole_transaction};
 use crate::codec::record::Record;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
 use crate::engine::base::item_key;
@@ -13,7 +13,7 @@ use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
 use crate::engine::runtime::{Engine, HeldValues, View};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{ConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
-use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
+use crate::model::error::{Cancellation, StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
 use crate::model::{AttributeValue, Error, Item, Key};
 
@@ -63,15 +63,11 @@ impl Engine {
 
 /// Cancels a transaction of which some reads have no capacity left.
 fn check_capacity(view: &View<'_>, planned: &[Planned]) -> Result<(), Error> {
-    let mut reasons = vec![CancellationReason::None; planned.len()];
-    for (reason, read) in reasons.iter_mut().zip(planned) {
-        match view.admit_item(&read.table, &EntryAddress::of_item(read.table.source, &read.key)) {
-            Ok(()) => {}
-            Err(Error::Throttled(throttled)) => *reason = CancellationReason::Throttled(throttled),
-            Err(error) => return Err(error),
-        }
+    let mut reasons = Reasons::of(planned.len());
+    for (place, read) in planned.iter().enumerate() {
+        reasons.take(place, view.admit_item(&read.table, &EntryAddress::of_item(read.table.source, &read.key)))?;
     }
-    if reasons.iter().all(|reason| *reason == CancellationReason::None) { Ok(()) } else { Err(Cancellation(reasons).into()) }
+    reasons.finish()
 }
 
 /// Tables, empty keys and repeated items are objections to the whole; other bad keys to their own read.
@@ -87,12 +83,11 @@ fn plan(
     for (place, ((get, table), projection)) in gets.iter().zip(tables).zip(projections).enumerate() {
         match check(get, &table, projection.as_ref()) {
             Ok(key) => planned.push(Planned { table, key, projection }),
-            Err(error) if super::concerns_whole_transaction(&error) => return Err(error),
+            Err(error) if concerns_whole_transaction(&error) => return Err(error),
             Err(error) => invalid = invalid.or(Some((place, error))),
         }
     }
-    let mut seen = HashSet::new();
-    if !planned.iter().all(|read| seen.insert((read.table.source, &read.key))) {
+    if !super::are_different(planned.iter().map(|read| (&*read.table, &read.key))) {
         return Err(TransactionError::SeveralOperations.into());
     }
     match invalid {

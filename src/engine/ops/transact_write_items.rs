@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::reasons::{Reasons, concerns_whole_transaction};
 use crate::codec::digest::Digest;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units, write_units};
 use crate::engine::base::item_key;
@@ -17,7 +18,7 @@ use crate::model::api::{
     ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
     UpdateParameter,
 };
-use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
+use crate::model::error::{Cancellation, StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
 use crate::model::{AttributeValue, Error, Item, Key, TableName};
 
@@ -143,35 +144,26 @@ fn replay(actions: &[TransactWrite], digest: &Digest, remembered: &Remembered) -
 /// The keys of all items. Empty keys and repeated items are objections to the whole, other bad keys to their own action.
 fn keys(actions: &[TransactWrite], checked: &[Checked], tables: &[Arc<TableEntry>]) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::with_capacity(actions.len());
-    let mut seen = HashSet::new();
-    let mut is_repeated = false;
     let mut invalid = None;
     for (place, ((write, checked), table)) in actions.iter().zip(checked).zip(tables).enumerate() {
         match check_key(write, checked, table) {
-            Ok(key) => {
-                is_repeated |= !seen.insert((table.source, key.clone()));
-                keys.push(key);
-            }
-            Err(error) if super::concerns_whole_transaction(&error) => return Err(error),
+            Ok(key) => keys.push((&**table, key)),
+            Err(error) if concerns_whole_transaction(&error) => return Err(error),
             Err(error) => invalid = invalid.or(Some((place, error))),
         }
     }
-    if is_repeated {
+    if !super::are_different(keys.iter().map(|(table, key)| (*table, key))) {
         return Err(TransactionError::SeveralOperations.into());
     }
     match invalid {
         Some((place, error)) => Err(Cancellation::invalid(actions.len(), place, error).into()),
-        None => Ok(keys),
+        None => Ok(keys.into_iter().map(|(_, key)| key).collect()),
     }
 }
 
 fn check_key(write: &TransactWrite, checked: &Checked, table: &TableEntry) -> Result<Key, Error> {
     let key = match &write.action {
-        TransactAction::Put { item } => {
-            let key = item_key::key_of_item(&table.schema.key, item)?;
-            index::check_item(table, item)?;
-            key
-        }
+        TransactAction::Put { item } => index::key_of_put(table, item)?,
         TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => {
             item_key::key_of_parameter(&table.schema.key, key)?
         }
@@ -205,16 +197,8 @@ impl Outcome<'_> {
 
 /// One action, decided.
 struct Planned<'r> {
-    table: Arc<TableEntry>,
-    key: Key,
     stored: Stored,
     outcome: Outcome<'r>,
-}
-
-impl Planned<'_> {
-    fn old_bytes(&self) -> Result<usize, StoreError> {
-        Ok(self.stored.record()?.map_or(0, |record| record.item_bytes() as usize))
-    }
 }
 
 /// Decides every action on the state before. All conditions that fail are reported, or else the first action that cannot be
@@ -226,38 +210,26 @@ fn plan<'r>(
     keys: Vec<Key>,
 ) -> Result<Vec<Planned<'r>>, Error> {
     let mut planned = Vec::with_capacity(actions.len());
-    let mut reasons = vec![CancellationReason::None; actions.len()];
-    let parts = actions.iter().zip(checked).zip(tables.into_iter().zip(keys));
+    let mut reasons = Reasons::of(actions.len());
+    let parts = actions.iter().zip(checked).zip(tables.iter().zip(keys));
     for (place, ((write, checked), (table, key))) in parts.enumerate() {
-        let stored = match Stored::look_at(transaction, &table, &key) {
-            Ok(stored) => stored,
-            Err(Error::Throttled(throttled)) => {
-                reasons[place] = CancellationReason::Throttled(throttled);
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(stored) = reasons.take(place, Stored::look_at(transaction, table, key))? else { continue };
         transaction.held_values.change(stored.record()?)?;
-        match decide(write, checked, (&table, &key), &stored) {
-            Ok(outcome) => planned.push(Planned { table, key, stored, outcome }),
-            Err(Error::ConditionalCheckFailed { item }) => reasons[place] = CancellationReason::ConditionalCheckFailed { item },
-            Err(error) if super::concerns_whole_transaction(&error) => return Err(error),
+        match decide(write, checked, &stored) {
+            Ok(outcome) => planned.push(Planned { stored, outcome }),
+            Err(failed @ Error::ConditionalCheckFailed { .. }) => drop(reasons.take::<()>(place, Err(failed))?),
+            Err(error) if concerns_whole_transaction(&error) => return Err(error),
             Err(error) => return Err(Cancellation::invalid(actions.len(), place, error).into()),
         }
     }
-    all_none(reasons)?;
+    reasons.finish()?;
     Ok(planned)
 }
 
-fn decide<'r>(
-    write: &'r TransactWrite,
-    checked: &Checked,
-    (table, key): (&TableEntry, &Key),
-    stored: &Stored,
-) -> Result<Outcome<'r>, Error> {
+fn decide<'r>(write: &'r TransactWrite, checked: &Checked, stored: &Stored) -> Result<Outcome<'r>, Error> {
     let guard = match checked {
         // Without an item there was nothing to update, and nothing comes of it.
-        Checked::Update(plan) => return Ok(plan.apply(table, key, stored)?.map_or(Outcome::Deleted, Outcome::Updated)),
+        Checked::Update(plan) => return Ok(plan.apply(stored)?.map_or(Outcome::Deleted, Outcome::Updated)),
         Checked::Guard(guard) => guard,
     };
     guard.check(stored)?;
@@ -269,69 +241,51 @@ fn decide<'r>(
     })
 }
 
-fn all_none(reasons: Vec<CancellationReason>) -> Result<(), Error> {
-    if reasons.iter().all(|reason| *reason == CancellationReason::None) {
-        return Ok(());
-    }
-    Err(Cancellation(reasons).into())
-}
-
 /// The limits of item collections, held as the writes will grow them one after the other, so that none is refused later.
 fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
     let limit = transaction.shared.options.collection_bytes_max;
     let mut sums: HashMap<_, i64> = HashMap::new();
-    let mut reasons = vec![CancellationReason::None; planned.len()];
-    for (place, write) in planned.iter().enumerate() {
-        if let Outcome::Kept = write.outcome {
-            continue;
-        }
-        let growth = write::collection_growth((&write.table, &write.key), &write.stored, write.outcome.item())?;
-        let digest = write.stored.address.digest;
-        let sum = sums.entry((write.table.source, digest)).or_default();
+    let mut reasons = Reasons::of(planned.len());
+    for (place, Planned { stored, outcome }) in changes(planned) {
+        let growth = write::collection_growth(stored, outcome.item())?;
+        let sum = sums.entry((stored.table.source, stored.address.digest)).or_default();
         *sum += growth;
-        match write::check_growth(transaction.batch.as_read(), limit, &write.table, &digest, (growth, *sum)) {
-            Ok(_) => {}
-            Err(Error::ItemCollectionSizeLimitExceeded) => reasons[place] = CancellationReason::ItemCollectionSizeLimitExceeded,
-            Err(error) => return Err(error),
-        }
+        reasons.take(place, write::check_growth(transaction.batch.as_read(), limit, stored, (growth, *sum)))?;
     }
-    all_none(reasons)
+    reasons.finish()
 }
 
 /// Every global index has room for its part, so that none refuses later.
 fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
-    let mut reasons = vec![CancellationReason::None; planned.len()];
-    for (place, write) in planned.iter().enumerate() {
-        if let Outcome::Kept = write.outcome {
-            continue;
-        }
-        match write::admit_indexes(transaction, (&write.table, &write.key), &write.stored, write.outcome.item()) {
-            Ok(()) => {}
-            Err(Error::Throttled(throttled)) => reasons[place] = CancellationReason::Throttled(throttled),
-            Err(error) => return Err(error),
-        }
+    let mut reasons = Reasons::of(planned.len());
+    for (place, Planned { stored, outcome }) in changes(planned) {
+        reasons.take(place, write::admit_indexes(transaction, stored, outcome.item()))?;
     }
     transaction.charges.set_admitted();
-    all_none(reasons)
+    reasons.finish()
+}
+
+/// The actions that do more than look, with their places.
+fn changes<'p, 'r>(planned: &'p [Planned<'r>]) -> impl Iterator<Item = (usize, &'p Planned<'r>)> {
+    planned.iter().enumerate().filter(|(_, write)| !matches!(write.outcome, Outcome::Kept))
 }
 
 /// Writes all of it; what it consumed by table.
 fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec<(TableName, ConsumedCapacity)>, Error> {
     let mut consumed = Vec::new();
-    for write in planned {
-        let mut units = match write.outcome {
+    for Planned { stored, outcome } in planned {
+        let mut units = match outcome {
             Outcome::Kept => {
-                let table = write_units(write.old_bytes()?);
-                transaction.charge_table(&write.table, &write.stored.address, table)?;
+                let table = write_units(stored.item_bytes()?);
+                transaction.charge_table(&stored.table, &stored.address, table)?;
                 ConsumedCapacity { table, ..ConsumedCapacity::default() }
             }
             Outcome::Put(_) | Outcome::Updated(_) | Outcome::Deleted => {
-                let item = write.outcome.item();
-                write::replace(transaction, &write.table, &write.key, &write.stored, item)?.consumed_capacity
+                write::replace(transaction, stored, outcome.item())?.consumed_capacity
             }
         };
         units.table *= TRANSACTION_FACTOR;
-        super::add_capacity(&mut consumed, &write.table.schema.name, &units);
+        super::add_capacity(&mut consumed, &stored.table.schema.name, &units);
     }
     Ok(consumed)
 }
@@ -339,10 +293,10 @@ fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<V
 /// What the same token consumes when it comes again (docs/dynamodb.md 10.1): reads of the larger image of each item.
 fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
     let mut consumed = Vec::new();
-    for write in planned {
-        let bytes = write.old_bytes()?.max(write.outcome.item().map_or(0, Item::size));
+    for Planned { stored, outcome } in planned {
+        let bytes = stored.item_bytes()?.max(outcome.item().map_or(0, Item::size));
         let table = TRANSACTION_FACTOR * read_units(bytes, true);
-        super::add_capacity(&mut consumed, &write.table.schema.name, &ConsumedCapacity { table, ..Default::default() });
+        super::add_capacity(&mut consumed, &stored.table.schema.name, &ConsumedCapacity { table, ..Default::default() });
     }
     // Whole numbers, at most 200 for each of 100 items.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -353,12 +307,12 @@ fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
 fn metrics(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let mut by_table: Vec<(TableName, Vec<ItemCollectionMetrics>)> = Vec::new();
     let mut seen = HashSet::new();
-    for write in planned.iter().filter(|write| !matches!(write.outcome, Outcome::Kept)) {
-        if !seen.insert((write.table.source, &write.key.partition)) {
+    for (_, Planned { stored, .. }) in changes(planned) {
+        if !seen.insert((stored.table.source, &stored.key.partition)) {
             continue;
         }
-        let found = write::collection_metrics(transaction.batch.as_read(), &write.table, &write.key)?;
-        let name = &write.table.schema.name;
+        let found = write::collection_metrics(transaction.batch.as_read(), &stored.table, &stored.key)?;
+        let name = &stored.table.schema.name;
         match by_table.iter_mut().find(|(table, _)| table == name) {
             Some((_, list)) => list.extend(found),
             None => by_table.push((name.clone(), found.into_iter().collect())),

@@ -29,14 +29,11 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: 
     let table = transaction.active_table(&request.table_name)?;
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
     plan.check_table(&table)?;
-    let stored = Stored::look_at(transaction, &table, &key)?;
+    let stored = Stored::look_at(transaction, &table, key)?;
     transaction.held_values.change(stored.record()?)?;
-    let new = plan.apply(&table, &key, &stored)?;
-    let applied = write::replace(transaction, &table, &key, &stored, new.as_ref())?;
-    let item_collection_metrics = match request.return_item_collection_metrics {
-        true => write::collection_metrics(transaction.batch.as_read(), &table, &key)?,
-        false => None,
-    };
+    let new = plan.apply(&stored)?;
+    let applied = write::replace(transaction, &stored, new.as_ref())?;
+    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
     Ok(UpdateItemResponse {
         attributes: plan.returned(request.return_values, stored.item()?, new.as_ref()),
         consumed_capacity: applied.consumed_capacity,

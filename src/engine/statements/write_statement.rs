@@ -1,5 +1,7 @@
 //! INSERT, UPDATE, DELETE and EXISTS: the item that a statement is about, and what it does with it.
 
+use std::sync::Arc;
+
 use crate::engine::base::capacity::write_units;
 use crate::engine::base::item_key;
 use crate::engine::catalog::TableEntry;
@@ -82,9 +84,7 @@ impl Prepared {
         let key = match &self.effect {
             Effect::Insert(item) => {
                 item.check_limits()?;
-                let key = item_key::key_of_item(&table.schema.key, item)?;
-                index::check_item(table, item)?;
-                key
+                index::key_of_put(table, item)?
             }
             Effect::Update(..) | Effect::Delete(..) | Effect::Exists(_) => {
                 item_key::key_of_parameter(&table.schema.key, &self.named)?
@@ -103,7 +103,7 @@ impl Prepared {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn run(&self, transaction: &mut Transaction<'_>, table: &TableEntry, key: &Key) -> Result<Written, Error> {
+    pub fn run(&self, transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: Key) -> Result<Written, Error> {
         let stored = match Stored::look_at(transaction, table, key) {
             Ok(stored) => stored,
             Err(error @ Error::Throttled(_)) => {
@@ -113,7 +113,7 @@ impl Prepared {
         };
         let held = transaction.held_values.bytes();
         let counted = transaction.held_values.change(stored.record()?);
-        match counted.and_then(|()| self.run_on(transaction, table, (key, &stored))) {
+        match counted.and_then(|()| self.run_on(transaction, &stored)) {
             Ok((returned, consumed_capacity)) => {
                 if returned.is_none() {
                     transaction.held_values.let_go(held);
@@ -123,8 +123,7 @@ impl Prepared {
             Err(error @ Error::Store(_)) => Err(error),
             Err(error) => {
                 // A write that is refused costs what its item does.
-                let bytes = stored.record()?.map_or(0, |record| record.item_bytes() as usize);
-                let units = write_units(bytes);
+                let units = write_units(stored.item_bytes()?);
                 if matches!(error, Error::ConditionalCheckFailed { .. } | Error::Statement(StatementError::Duplicate)) {
                     transaction.charge_table(table, &stored.address, units)?;
                 }
@@ -135,12 +134,7 @@ impl Prepared {
     }
 
     /// What RETURNING gives, and what was consumed.
-    fn run_on(
-        &self,
-        transaction: &mut Transaction<'_>,
-        table: &TableEntry,
-        (key, stored): (&Key, &Stored),
-    ) -> Result<(Option<Item>, ConsumedCapacity), Error> {
+    fn run_on(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(Option<Item>, ConsumedCapacity), Error> {
         let (new, returned) = match &self.effect {
             Effect::Insert(item) => {
                 if stored.record()?.is_some() {
@@ -149,7 +143,7 @@ impl Prepared {
                 (Some(item.clone()), None)
             }
             Effect::Update(plan, returning) => {
-                let new = plan.apply(table, key, stored)?;
+                let new = plan.apply(stored)?;
                 let returned = plan.returned(*returning, stored.item()?, new.as_ref());
                 (new, returned)
             }
@@ -159,7 +153,7 @@ impl Prepared {
             }
             Effect::Exists(_) => return Err(StatementError::ExistsAlone.into()),
         };
-        let applied = write::replace(transaction, table, key, stored, new.as_ref())?;
+        let applied = write::replace(transaction, stored, new.as_ref())?;
         Ok((returned, applied.consumed_capacity))
     }
 }

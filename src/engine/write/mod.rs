@@ -41,29 +41,18 @@ pub struct Applied {
 ///
 /// # Errors
 /// `Value` for such names; as [`replace_checked`].
-pub fn replace(
-    transaction: &mut Transaction<'_>,
-    table: &TableEntry,
-    key: &Key,
-    stored: &Stored,
-    new: Option<&Item>,
-) -> Result<Applied, Error> {
+pub fn replace(transaction: &mut Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Applied, Error> {
     new.map_or(Ok(()), Item::check_names)?;
-    replace_checked(transaction, table, key, stored, new)
+    replace_checked(transaction, stored, new)
 }
 
 /// As [`replace`], of an item that [`Item::check_limits`] accepted for the same operation.
 ///
 /// # Errors
 /// `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
-pub fn replace_checked(
-    transaction: &mut Transaction<'_>,
-    table: &TableEntry,
-    key: &Key,
-    stored: &Stored,
-    new: Option<&Item>,
-) -> Result<Applied, Error> {
-    let mut change = ItemChange::prepare(transaction, table, stored, new)?;
+pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Applied, Error> {
+    let (table, key) = (&*stored.table, &stored.key);
+    let mut change = ItemChange::prepare(transaction, stored, new)?;
     let table_units = change.applied.consumed_capacity.table;
     let version = new.map(|_| change.applied.version);
     // No version and no stream record, as with the service; but the write is paid for.
@@ -74,11 +63,11 @@ pub fn replace_checked(
     }
     // Decoded for indexes alone: records say by themselves whether they differ, and how large they are.
     let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
-    let effects = Effects::of(table, key, old_item, new);
+    let effects = Effects::of(stored, old_item, new);
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
         let growth = effects.growth(change.growth());
-        let bytes = check_growth(transaction.batch.as_read(), limit, table, &stored.address.digest, (growth, growth))?;
+        let bytes = check_growth(transaction.batch.as_read(), limit, stored, (growth, growth))?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
             shared.collection_warnings.warn(&shared.options, (&table.schema.name, &key.partition), (bytes, growth));
@@ -92,13 +81,13 @@ pub fn replace_checked(
         None => transaction.removes(),
     }
     transaction.charge_table(table, &stored.address, table_units)?;
-    change.write_base(transaction, table, key, stored)?;
-    change.write_lists(transaction, table, key, stored)?;
+    change.write_base(transaction, stored)?;
+    change.write_lists(transaction, stored)?;
     violations::maintain(transaction, table, keys::place_in_source(&stored.address.encode()), old_item, new)?;
     // One pending write is for all indexes that are late; the others follow at once.
     let lags = index_lag::is_on(transaction.shared, table);
     if lags {
-        change.leave_pending(transaction, table, stored)?;
+        change.leave_pending(transaction, stored)?;
     }
     for (view, transition) in &effects.0 {
         let is_late = lags && table.index_life.is_late(view.index);
@@ -123,47 +112,36 @@ pub fn replace_checked(
 ///
 /// # Errors
 /// `Throttled`; those of the store.
-pub fn admit_indexes(
-    transaction: &Transaction<'_>,
-    (table, key): (&TableEntry, &Key),
-    stored: &Stored,
-    new: Option<&Item>,
-) -> Result<(), Error> {
+pub fn admit_indexes(transaction: &Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<(), Error> {
     if transaction.shared.throttle.is_none() {
         return Ok(());
     }
-    let effects = Effects::of(table, key, stored.item()?, new);
-    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))
+    let effects = Effects::of(stored, stored.item()?, new);
+    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(&stored.table, view, transition))
 }
 
 /// Would the put of an item be refused because its collection is full?
 ///
 /// # Errors
 /// `ItemCollectionSizeLimitExceeded`; those of the store.
-pub fn check_collection(
-    read: &dyn Read,
-    limit: u64,
-    (table, key): (&TableEntry, &Key),
-    stored: &Stored,
-    new: &Item,
-) -> Result<(), Error> {
-    let growth = collection_growth((table, key), stored, Some(new))?;
-    check_growth(read, limit, table, &stored.address.digest, (growth, growth)).map(drop)
+pub fn check_collection(read: &dyn Read, limit: u64, stored: &Stored, new: &Item) -> Result<(), Error> {
+    let growth = collection_growth(stored, Some(new))?;
+    check_growth(read, limit, stored, (growth, growth)).map(drop)
 }
 
 /// By how much a change of an item makes its item collection larger, in bytes with overhead; 0 without local indexes.
 ///
 /// # Errors
 /// Those of the store.
-pub fn collection_growth((table, key): (&TableEntry, &Key), stored: &Stored, new: Option<&Item>) -> Result<i64, StoreError> {
-    if !table.has_local_index() {
+pub fn collection_growth(stored: &Stored, new: Option<&Item>) -> Result<i64, StoreError> {
+    if !stored.table.has_local_index() {
         return Ok(0);
     }
     let old = stored.item()?;
     let size = |item: Option<&Item>| item.map_or(0, |item| signed(item.size()));
     let entries = i64::from(new.is_some()) - i64::from(old.is_some());
     let base = (entries, size(new) - size(old));
-    Ok(Effects::of(table, key, old, new).growth(base))
+    Ok(Effects::of(stored, old, new).growth(base))
 }
 
 /// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the write itself, and that of all
@@ -171,17 +149,11 @@ pub fn collection_growth((table, key): (&TableEntry, &Key), stored: &Stored, new
 ///
 /// # Errors
 /// `ItemCollectionSizeLimitExceeded`; those of the store.
-pub fn check_growth(
-    read: &dyn Read,
-    limit: u64,
-    table: &TableEntry,
-    digest: &Digest,
-    (own, all): (i64, i64),
-) -> Result<Option<u64>, Error> {
+pub fn check_growth(read: &dyn Read, limit: u64, stored: &Stored, (own, all): (i64, i64)) -> Result<Option<u64>, Error> {
     if own <= 0 {
         return Ok(None);
     }
-    let bytes = collection_bytes(read, table, digest)?.saturating_add_signed(all);
+    let bytes = collection_bytes(read, &stored.table, &stored.address.digest)?.saturating_add_signed(all);
     if bytes > limit { Err(Error::ItemCollectionSizeLimitExceeded) } else { Ok(Some(bytes)) }
 }
 
@@ -189,8 +161,8 @@ pub fn check_growth(
 struct Effects<'i>(Vec<(IndexView<'i>, Transition<'i>)>);
 
 impl<'i> Effects<'i> {
-    fn of(table: &'i TableEntry, key: &Key, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
-        let transitions = index::views(table).map(|view| (view, Transition::of(&view, key, old, new)));
+    fn of(stored: &'i Stored, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
+        let transitions = index::views(&stored.table).map(|view| (view, Transition::of(&view, &stored.key, old, new)));
         Self(transitions.collect())
     }
 
@@ -215,10 +187,10 @@ struct ItemChange {
 
 impl ItemChange {
     /// Encodes the new item and compares it with the stored one.
-    fn prepare(transaction: &Transaction<'_>, table: &TableEntry, stored: &Stored, new: Option<&Item>) -> Result<Self, StoreError> {
+    fn prepare(transaction: &Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Self, StoreError> {
         let modified_ms = transaction.shared.options.clock.now_ms();
         let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
-        let first: Vec<&str> = table.schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let first: Vec<&str> = stored.table.schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
         let record = new.map(|item| record::encode(item, &first, next, modified_ms));
         let old = stored.record()?;
         let new = record.as_deref().map(Record::parse).transpose()?;
@@ -243,13 +215,8 @@ impl ItemChange {
         (entries, size(self.new_bytes) - size(self.old_bytes))
     }
 
-    fn write_base(
-        &mut self,
-        transaction: &mut Transaction<'_>,
-        table: &TableEntry,
-        key: &Key,
-        stored: &Stored,
-    ) -> Result<(), StoreError> {
+    fn write_base(&mut self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(), StoreError> {
+        let (table, key) = (&*stored.table, &stored.key);
         let store_key = stored.address.encode();
         if table.control.keeps_history() {
             let place = keys::place_in_source(&store_key);
@@ -280,13 +247,8 @@ impl ItemChange {
     }
 
     /// What follows from any change of an item beside its indexes: its stream record and its expiry.
-    fn write_lists(
-        &self,
-        transaction: &mut Transaction<'_>,
-        table: &TableEntry,
-        key: &Key,
-        stored: &Stored,
-    ) -> Result<(), StoreError> {
+    fn write_lists(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(), StoreError> {
+        let (table, key) = (&*stored.table, &stored.key);
         let (old, new) = (stored.bytes(), self.record.as_deref());
         let (version, modified_ms) = (self.applied.version, self.modified_ms);
         capture(transaction, table, &CapturedChange { key, old, new, version, modified_ms })?;
@@ -307,12 +269,12 @@ impl ItemChange {
     }
 
     /// Leaves what global indexes are to show later.
-    fn leave_pending(&self, transaction: &mut Transaction<'_>, table: &TableEntry, stored: &Stored) -> Result<(), StoreError> {
+    fn leave_pending(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(), StoreError> {
         let store_key = stored.address.encode();
         let place = keys::place_in_source(&store_key);
         let (old, new) = (stored.bytes(), self.record.as_deref());
         let pending = Pending { due_ms: 0, time_ms: self.modified_ms, place, old, new };
-        index_lag::note(transaction, table, self.applied.version, pending)
+        index_lag::note(transaction, &stored.table, self.applied.version, pending)
     }
 
     /// Adds the arm of an index to the consumed capacity.
@@ -353,4 +315,16 @@ pub fn collection_metrics(read: &dyn Read, table: &TableEntry, key: &Key) -> Res
     partition.0.insert(table.schema.key.partition.name.clone(), key.partition.clone());
     let lower = f64::from(gigabytes);
     Ok(Some(ItemCollectionMetrics { key: partition, size_estimate_range_gb: [lower, lower + 1.0] }))
+}
+
+/// The same, if the request asks for it.
+///
+/// # Errors
+/// Those of the store.
+pub fn metrics_if(
+    is_asked: bool,
+    transaction: &Transaction<'_>,
+    stored: &Stored,
+) -> Result<Option<ItemCollectionMetrics>, StoreError> {
+    if is_asked { collection_metrics(transaction.batch.as_read(), &stored.table, &stored.key) } else { Ok(None) }
 }

@@ -13,7 +13,7 @@ use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdatePa
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{KeyError, UpdateError};
 use crate::model::limits::ITEM_BYTES_MAX;
-use crate::model::{AttributeValue, DocumentPath, Error, Item, Key, PathElement};
+use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement};
 
 /// What the limit of an item's size is held against (docs/dynamodb.md 5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +91,8 @@ impl UpdatePlan {
     ///
     /// # Errors
     /// `ConditionalCheckFailed`, `Update`, `Value`, `Key`; those of the store.
-    pub fn apply(&self, table: &TableEntry, key: &Key, stored: &Stored) -> Result<Option<Item>, Error> {
-        let old = stored.item()?;
+    pub fn apply(&self, stored: &Stored) -> Result<Option<Item>, Error> {
+        let (table, old) = (&stored.table, stored.item()?);
         if let (SizeOf::Statement, Some(update)) = (self.size_of, &self.update) {
             check_charge(update, old)?;
         }
@@ -104,7 +104,7 @@ impl UpdatePlan {
         let before = match old {
             Some(item) => item,
             None => {
-                key_alone = key.to_item(&table.schema.key);
+                key_alone = stored.key.to_item(&table.schema.key);
                 &key_alone
             }
         };

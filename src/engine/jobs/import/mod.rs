@@ -16,7 +16,6 @@ use super::fail::failure_of;
 use crate::codec::json::document::Document;
 use crate::codec::wire::transfer::import_request;
 use crate::engine::account::{AccountRecord, ImportRecord};
-use crate::engine::base::item_key;
 use crate::engine::base::keys::SourceId;
 use crate::engine::base::table_definition::build_schema;
 use crate::engine::catalog::TableEntry;
@@ -227,10 +226,8 @@ fn put_all(transaction: &mut Transaction<'_>, name: &TableName, items: &[Waiting
     for Waiting { item, .. } in items {
         let mut put = || -> Result<(), Error> {
             item.check_limits()?;
-            let key = item_key::key_of_item(&table.schema.key, item)?;
-            index::check_item(&table, item)?;
-            let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
-            write::replace_checked(transaction, &table, &key, &stored, Some(item)).map(|_| ())
+            let stored = Stored::read(transaction.batch.as_read(), &table, index::key_of_put(&table, item)?)?;
+            write::replace_checked(transaction, &stored, Some(item)).map(|_| ())
         };
         match put() {
             Err(Error::Store(error)) => return Err(error.into()),
