@@ -148,22 +148,6 @@ fn check_precondition(precondition: Option<Precondition>) -> Result<(), Error> {
 
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
-/// The same request, asking for what it consumes.
-macro_rules! detailed {
-    ($request:ident) => {{
-        let mut request = $request;
-        request.return_consumed_capacity = DETAIL;
-        request
-    }};
-}
-
-/// One request of an operation, which a module of the wire writes, and its answer, which that reads.
-macro_rules! ask {
-    ($client:ident, $name:ident $wire:ident($request:expr)) => {
-        $client.call(stringify!($name), |out| $wire::write_request($request, out), $wire::read_response)
-    };
-}
-
 /// What is not made here.
 macro_rules! unavailable {
     ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
@@ -248,7 +232,6 @@ impl Client {
             Call::GetShardIterator(request, done) => done(shards::iterator(&AsTold(self), request)),
             Call::DescribeStream(request, done) => done(shards::describe(&AsTold(self), &request)),
             Call::ListStreams(request, done) => done(self.list_streams(request)),
-            Call::Verbatim(request, done) => done(self.pass(&request)),
             Call::DescribeTable(request, done) => done(self.describe_table(request)),
             Call::ListTables(request, done) => done(self.list_tables(request)),
             Call::CreateTable(request, done) => done(self.create_table(request)),
@@ -256,6 +239,7 @@ impl Client {
             Call::DeleteTable(request, done) => done(self.delete_table(request)),
             Call::DescribeTimeToLive(request, done) => done(self.describe_time_to_live(request)),
             Call::UpdateTimeToLive(request, done) => done(self.update_time_to_live(request)),
+            Call::Verbatim(request, done) => done(self.pass(&request)),
             call => {
                 let error = unavailable(&call);
                 call.refuse(error);
@@ -264,8 +248,11 @@ impl Client {
     }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        let read = |json: Json<'_>| self.read_table(&request.table_name, (json, "TableDescription"), create_table::read_response);
-        let answer = self.call("CreateTable", |out| create_table::write_request(&request, out), read);
+        let answer = self.call(
+            "CreateTable",
+            |out| create_table::write_request(&request, out),
+            |json| self.read_table(&request.table_name, (json, "TableDescription"), create_table::read_response),
+        );
         answer.map_err(|error| match error {
             // Each service has its own words for it.
             Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
@@ -276,12 +263,15 @@ impl Client {
     }
 
     fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        let read = |json: Json<'_>| self.read_table(&request.table_name, (json, "Table"), describe_table::read_response);
-        self.call("DescribeTable", |out| describe_table::write_request(&request, out), read)
+        self.call(
+            "DescribeTable",
+            |out| describe_table::write_request(&request, out),
+            |json| self.read_table(&request.table_name, (json, "Table"), describe_table::read_response),
+        )
     }
 
     fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        let page = ask!(self, ListTables list_tables(&request))?;
+        let page = self.call("ListTables", |out| list_tables::write_request(&request, out), list_tables::read_response)?;
         if let Some(last) = &page.last_evaluated_table_name {
             self.shared.chains.follow(request.exclusive_start_table_name.map(String::into_bytes), last.as_bytes())?;
         }
@@ -302,51 +292,62 @@ impl Client {
     }
 
     fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
-        let write = |out: &mut Vec<u8>| time_to_live::write_describe_request(&request, out);
-        self.call("DescribeTimeToLive", write, time_to_live::read_describe_response)
+        self.call(
+            "DescribeTimeToLive",
+            |out| time_to_live::write_describe_request(&request, out),
+            time_to_live::read_describe_response,
+        )
     }
 
     fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
+        let request = GetItemRequest { return_consumed_capacity: DETAIL, ..request };
         let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
-        let request = detailed!(request);
-        let answer = ask!(self, GetItem get_item(&request))?;
+        let answer = self.call("GetItem", |out| get_item::write_request(&request, out), get_item::read_response)?;
         answer.item.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
         Ok(answer)
     }
 
     fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
         check_precondition(request.precondition)?;
-        ask!(self, PutItem put_item(&detailed!(request)))
+        let request = PutItemRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("PutItem", |out| put_item::write_request(&request, out), put_item::read_response)
     }
 
     fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
         check_precondition(request.precondition)?;
         let is_asked = request.return_values == ReturnValues::AllOld;
         // Whether there was an item is known by its attributes, which cost nothing.
-        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, ..request };
-        let answer = ask!(self, DeleteItem delete_item(&detailed!(request)))?;
+        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, return_consumed_capacity: DETAIL, ..request };
+        let answer = self.call("DeleteItem", |out| delete_item::write_request(&request, out), delete_item::read_response)?;
         Ok(DeleteItemResponse { attributes: answer.attributes.filter(|_| is_asked), ..answer })
     }
 
     fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
         check_precondition(request.precondition)?;
+        let request = UpdateItemRequest { return_consumed_capacity: DETAIL, ..request };
         let is_whole = request.return_values == UpdateReturnValues::AllNew;
-        let request = detailed!(request);
-        let answer = ask!(self, UpdateItem update_item(&request))?;
+        let answer = self.call("UpdateItem", |out| update_item::write_request(&request, out), update_item::read_response)?;
         answer.attributes.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
         Ok(answer)
     }
 
     fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
-        let request = detailed!(request);
-        let read = |json: Json<'_>| batch_write_item::read_response(json, &request);
-        self.call("BatchWriteItem", |out| batch_write_item::write_request(&request, out), read)
+        let request = BatchWriteItemRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call(
+            "BatchWriteItem",
+            |out| batch_write_item::write_request(&request, out),
+            |json| batch_write_item::read_response(json, &request),
+        )
     }
 
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
         check(request.fault.clone())?;
-        let request = detailed!(request);
-        let answer = ask!(self, TransactGetItems transact_get_items(&request))?;
+        let request = TransactGetItemsRequest { return_consumed_capacity: DETAIL, ..request };
+        let answer = self.call(
+            "TransactGetItems",
+            |out| transact_get_items::write_request(&request, out),
+            transact_get_items::read_response,
+        )?;
         if answer.responses.len() != request.transact_items.len() {
             return Err(answer::unreadable("it has not one response for each item"));
         }
@@ -359,7 +360,12 @@ impl Client {
     fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
         check(request.fault.clone())?;
         request.transact_items.iter().try_for_each(|write| check_precondition(write.precondition))?;
-        ask!(self, TransactWriteItems transact_write_items(&detailed!(request)))
+        let request = TransactWriteItemsRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call(
+            "TransactWriteItems",
+            |out| transact_write_items::write_request(&request, out),
+            transact_write_items::read_response,
+        )
     }
 
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
@@ -368,22 +374,29 @@ impl Client {
                 "replicas are not changed through a remote mount; use the service's own tools for them",
             ));
         }
-        let read = |json: Json<'_>| self.read_table(&request.table_name, (json, "TableDescription"), update_table::read_response);
-        self.call("UpdateTable", |out| update_table::write_request(&request, out), read)
+        self.call(
+            "UpdateTable",
+            |out| update_table::write_request(&request, out),
+            |json| self.read_table(&request.table_name, (json, "TableDescription"), update_table::read_response),
+        )
     }
 
     fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
         let home = request.exclusive_start.as_ref().map(|stream| self.home(&stream.table_name)).transpose()?;
-        let read = |json: Json<'_>| {
-            let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
-            first.into_iter().for_each(|stream| self.learn(stream, "StreamArn"));
-            list_streams::read_response(json)
-        };
-        self.call("ListStreams", |out| list_streams::write_request(&request, home.as_deref().unwrap_or_default(), out), read)
+        self.call(
+            "ListStreams",
+            |out| list_streams::write_request(&request, home.as_deref().unwrap_or_default(), out),
+            |json| {
+                let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
+                first.into_iter().for_each(|stream| self.learn(stream, "StreamArn"));
+                list_streams::read_response(json)
+            },
+        )
     }
 
     fn execute_statement(&self, request: ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
-        ask!(self, ExecuteStatement execute_statement(&detailed!(request)))
+        let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("ExecuteStatement", |out| execute_statement::write_request(&request, out), execute_statement::read_response)
     }
 
     fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
@@ -393,7 +406,11 @@ impl Client {
         let request = BatchExecuteStatementRequest { statements, return_consumed_capacity: DETAIL };
         let answer = match request.statements.len() {
             0 => BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() },
-            _ => ask!(self, BatchExecuteStatement batch_execute_statement(&request))?,
+            _ => self.call(
+                "BatchExecuteStatement",
+                |out| batch_execute_statement::write_request(&request, out),
+                batch_execute_statement::read_response,
+            )?,
         };
         let mut sent = answer.responses.into_iter();
         let of = |fault: Option<ValueError>| match fault {
@@ -404,9 +421,12 @@ impl Client {
     }
 
     fn execute_transaction(&self, request: ExecuteTransactionRequest) -> Result<ExecuteTransactionResponse, Error> {
-        ask!(self, ExecuteTransaction execute_transaction(&detailed!(request)))
+        let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("ExecuteTransaction", |out| execute_transaction::write_request(&request, out), execute_transaction::read_response)
     }
+}
 
+impl Client {
     /// A request in its caller's words. What was consumed is asked for; who did not ask is not told.
     fn pass(&self, request: &VerbatimRequest) -> Result<Vec<u8>, Error> {
         let VerbatimRequest { operation, body } = request;
@@ -437,8 +457,11 @@ impl Streams for AsTold<'_> {
 
     fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
         let home = self.0.home(&request.stream.table_name)?;
-        let write = |out: &mut Vec<u8>| get_shard_iterator::write_request(&request, &home, out);
-        self.0.call("GetShardIterator", write, get_shard_iterator::read_response)
+        self.0.call(
+            "GetShardIterator",
+            |out| get_shard_iterator::write_request(&request, &home, out),
+            get_shard_iterator::read_response,
+        )
     }
 
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
