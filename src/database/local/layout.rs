@@ -10,7 +10,7 @@ use crate::codec::record::Record;
 use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Source};
 use crate::engine::base::keys::{self, Space};
-use crate::engine::ops::partitions::Partitioned;
+use crate::engine::ops::layout::Partitioned;
 use crate::model::error::StoreError;
 use crate::model::layout::{
     BigCollection, BoundKey, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::get_item::parse_projection;
+use super::items::parse_projection;
 use super::reasons::{Reasons, concerns_whole_transaction};
 use crate::codec::record::Record;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};

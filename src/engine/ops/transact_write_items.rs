@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::reasons::{Reasons, concerns_whole_transaction};
-use crate::codec::digest::Digest;
+use crate::codec::digest::{Digest, digest};
+use crate::codec::dynamodb_json;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units, write_units};
 use crate::engine::base::item_key;
 use crate::engine::catalog::TableEntry;
@@ -15,21 +16,19 @@ use crate::engine::write::stored::Stored;
 use crate::engine::write::update::UpdatePlan;
 use crate::engine::{index, write};
 use crate::model::api::{
-    ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    UpdateParameter,
+    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest,
+    TransactWriteItemsResponse, UpdateParameter,
 };
 use crate::model::error::{Cancellation, StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
 use crate::model::{AttributeValue, Error, Item, Key, TableName};
-
-mod request_digest;
 
 impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.
     pub fn transact_write_items(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         match check_shape(&request) {
             Ok(checked) => {
-                let token = request.client_request_token.clone().map(|token| (token, request_digest::of(&request.transact_items)));
+                let token = request.client_request_token.clone().map(|token| (token, digest_of(&request.transact_items)));
                 let with_metrics = request.return_item_collection_metrics;
                 let run = move |transaction: &mut Transaction<'_>| {
                     run(
@@ -319,4 +318,55 @@ fn metrics(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec
         }
     }
     Ok(by_table)
+}
+
+/// The digest of these actions.
+pub fn digest_of(actions: &[TransactWrite]) -> Digest {
+    let mut out = Vec::new();
+    for write in actions {
+        part(write.table_name.as_str().as_bytes(), &mut out);
+        match &write.action {
+            TransactAction::ConditionCheck { key } => item(b"check", key, &mut out),
+            TransactAction::Put { item: new } => item(b"put", new, &mut out),
+            TransactAction::Delete { key } => item(b"delete", key, &mut out),
+            TransactAction::Update { key, update_expression } => {
+                item(b"update", key, &mut out);
+                part(update_expression.as_bytes(), &mut out);
+            }
+        }
+        match &write.condition {
+            ConditionParameter::None => part(b"no condition", &mut out),
+            ConditionParameter::Expression(text) => {
+                part(b"condition", &mut out);
+                part(text.as_bytes(), &mut out);
+            }
+            ConditionParameter::Legacy(conditions) => {
+                part(b"conditions", &mut out);
+                part(format!("{conditions:?}").as_bytes(), &mut out);
+            }
+        }
+        placeholders(write, &mut out);
+        part(&[u8::from(write.return_old_on_condition_failure)], &mut out);
+    }
+    digest(&out)
+}
+
+fn placeholders(write: &TransactWrite, out: &mut Vec<u8>) {
+    let names = write.placeholders.names.iter().flatten();
+    names.for_each(|(alias, name)| [alias, name].into_iter().for_each(|text| part(text.as_bytes(), out)));
+    let values = write.placeholders.values.iter().flatten();
+    let value = |value: &AttributeValue| Item::from([("", value.clone())]);
+    values.for_each(|(alias, given)| item(alias.as_bytes(), &value(given), out));
+}
+
+fn item(what: &[u8], item: &Item, out: &mut Vec<u8>) {
+    part(what, out);
+    let mut text = Vec::new();
+    dynamodb_json::write_item(item, &mut text);
+    part(&text, out);
+}
+
+fn part(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
+    out.extend_from_slice(bytes);
 }

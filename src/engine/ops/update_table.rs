@@ -5,14 +5,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::describe_table::description;
+use super::tables::description;
 use super::update_indexes;
 use super::update_throughput::{self, Throughputs};
+use crate::engine::base::table_definition::build_new_schema;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::runtime::{Engine, Transaction};
 use crate::engine::{index_life, streams};
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
-use crate::model::api::{TableStatus, UpdateTableRequest, UpdateTableResponse};
+use crate::model::api::{CreateTableRequest, TableStatus, UpdateTableRequest, UpdateTableResponse};
 use crate::model::error::{InUseError, LimitError, UpdateTableError};
 use crate::model::schema::BillingMode;
 use crate::model::{Error, IndexName};
@@ -34,7 +35,7 @@ impl Engine {
 }
 
 /// The checks that need no table.
-pub(super) fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
+fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     let has_others = request.throughput.is_some()
         || request.billing_mode.is_some()
         || request.stream.is_some()
@@ -182,7 +183,7 @@ fn only_indexes(request: &UpdateTableRequest) -> bool {
 }
 
 /// Only an active table is changed.
-pub(super) fn check_state(table: &TableEntry) -> Result<(), InUseError> {
+fn check_state(table: &TableEntry) -> Result<(), InUseError> {
     let name = table.schema.name.as_str().to_owned();
     match table.status {
         TableStatus::Active => Ok(()),
@@ -193,7 +194,7 @@ pub(super) fn check_state(table: &TableEntry) -> Result<(), InUseError> {
 }
 
 /// The table's entry after the change.
-pub(super) fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64) -> Result<TableEntry, Error> {
+fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64) -> Result<TableEntry, Error> {
     let mut new = old.clone();
     new.control.changed_ms = Some(now_ms);
     Throughputs { old, request, now_ms }.apply(&mut new)?;
@@ -224,4 +225,56 @@ fn change_stream(transaction: &mut Transaction<'_>, table: &mut TableEntry, chan
         (false, Some(view_type)) => Ok(streams::enable(transaction, table, view_type)?),
         (true, None) => Ok(streams::disable(transaction, table)?),
     }
+}
+
+impl Engine {
+    /// Checks UpdateTable requests of one table, each as after those before it, and changes nothing.
+    ///
+    /// # Errors
+    /// The place of the first that would fail now, and why.
+    pub fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
+        let Some(first) = requests.first() else { return Ok(()) };
+        let entry = self.table(&first.table_name).map_err(|error| (0, error))?;
+        let mut entry = TableEntry::clone(&*catalog::known(entry, &first.table_name).map_err(|error| (0, error))?);
+        let mut has_stream = entry.enabled_stream().is_some();
+        let now_ms = self.shared.options.clock.now_ms();
+        for (place, request) in requests.iter().enumerate() {
+            entry = check_one(&entry, request, now_ms, &mut has_stream).map_err(|error| (place, error))?;
+        }
+        Ok(())
+    }
+
+    /// Checks a CreateTable request, and creates nothing.
+    ///
+    /// # Errors
+    /// `Schema`, `TableAlreadyExists`; those of the store.
+    pub fn check_create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
+        let schema = build_new_schema(request)?;
+        match self.table(&schema.name)? {
+            Some(_) => Err(Error::TableAlreadyExists(schema.name.as_str().to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The entry after the request, as far as later requests look at it.
+fn check_one(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64, has_stream: &mut bool) -> Result<TableEntry, Error> {
+    check_request(request)?;
+    check_state(old)?;
+    update_indexes::check_names(old, request)?;
+    update_throughput::check_account(request)?;
+    index_life::admission::check(old, request)?;
+    let mut new = changed(old, request, now_ms)?;
+    let name = || old.schema.name.as_str().to_owned();
+    if let Some(change) = &request.stream {
+        match (*has_stream, change.enabled) {
+            (true, true) => return Err(UpdateTableError::StreamEnabled(name()).into()),
+            (false, false) => return Err(UpdateTableError::StreamDisabled(name()).into()),
+            (_, enabled) => *has_stream = enabled,
+        }
+    }
+    for creation in request.index_updates.iter().flatten().filter_map(|update| update.create.as_deref()) {
+        update_indexes::define(Arc::make_mut(&mut new.schema), creation, request)?;
+    }
+    Ok(new)
 }

@@ -7,7 +7,7 @@ use super::table_of;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{self, AccountRecord, BackupRecord};
 use crate::engine::base::keys::{SourceId, StoreKey};
-use crate::engine::ops::describe_table::description;
+use crate::engine::ops::tables::description;
 use crate::engine::runtime::batch::source_counters;
 use crate::engine::runtime::{Engine, Transaction};
 use crate::engine::{catalog, jobs, purge};

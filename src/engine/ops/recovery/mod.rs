@@ -6,7 +6,6 @@
 mod backups;
 mod continuous;
 mod restore;
-mod restore_schema;
 
 use std::sync::Arc;
 

@@ -1,0 +1,244 @@
+//! BatchGetItem and BatchWriteItem (docs/dynamodb.md 14). All items that are read are of one view, which is more than the service promises;
+//! of writes everything is checked before anything is written, and all share one commit.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::items::parse_projection;
+use crate::codec::row::Row;
+use crate::engine::base::capacity::read_units;
+use crate::engine::base::item_key;
+use crate::engine::base::keys::EntryAddress;
+use crate::engine::catalog::TableEntry;
+use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::runtime::{BatchRows, Done, Engine, Transaction, View};
+use crate::engine::write::stored::Stored;
+use crate::engine::{index, write};
+use crate::expr::ProjectionPaths;
+use crate::model::api::{
+    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, ConsumedCapacity, ItemCollectionMetrics,
+    TableKeys, WriteRequest,
+};
+use crate::model::error::{BatchError, KeyError};
+use crate::model::limits::BATCH_GET_BYTES_MAX;
+use crate::model::{AttributeValue, Error, Item, Key};
+
+/// The part of a batch that is about one table, checked.
+struct Part<'r> {
+    request: &'r TableKeys,
+    table: Arc<TableEntry>,
+    /// One for each of the request's.
+    keys: Vec<Key>,
+    projection: Option<ProjectionPaths>,
+}
+
+impl Engine {
+    /// Reads items; `rows` gets each item found with the place of its table in the request.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key, all before the first row; those of the store.
+    pub fn batch_get_item(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        let mut projections = Vec::with_capacity(request.request_items.len());
+        for table in &request.request_items {
+            table.keys.iter().flat_map(|key| key.0.values()).try_for_each(AttributeValue::check_nesting)?;
+            let asked = RequestedProjection::new(table.projection_expression.as_ref(), table.attributes_to_get.as_ref())?;
+            projections.push(parse_projection(asked, &table.placeholders)?);
+        }
+        if let Some(fault) = &request.fault {
+            return Err(Error::clone(fault));
+        }
+        let view = self.view()?;
+        let parts = parts(&view, request, projections)?;
+        let mut reader = Reader { view: &view, left: Some(BATCH_GET_BYTES_MAX), is_empty: true, throttled: None };
+        let mut page = BatchGetItemPage { unprocessed_keys: Vec::new(), consumed_capacity: Vec::new() };
+        for (place, part) in parts.iter().enumerate() {
+            let (unprocessed, consumed) = reader.part(part, &mut |row| rows(place, row))?;
+            page.unprocessed_keys.push(unprocessed);
+            page.consumed_capacity.push(consumed);
+        }
+        // A batch of which nothing could be done has failed.
+        match reader.throttled.filter(|_| reader.is_empty) {
+            Some(error) => Err(error),
+            None => Ok(page),
+        }
+    }
+}
+
+/// Tables first, then keys.
+fn parts<'r>(
+    view: &View<'_>,
+    request: &'r BatchGetItemRequest,
+    projections: Vec<Option<ProjectionPaths>>,
+) -> Result<Vec<Part<'r>>, Error> {
+    let mut parts = Vec::with_capacity(projections.len());
+    for (request, projection) in request.request_items.iter().zip(projections) {
+        let table = view.active_table(&request.table_name)?;
+        parts.push(Part { request, table, keys: Vec::with_capacity(request.keys.len()), projection });
+    }
+    for part in &mut parts {
+        let schema = &part.table.schema.key;
+        for key in &part.request.keys {
+            part.keys.push(item_key::key_of_parameter(schema, key)?);
+        }
+        if let Some(paths) = &part.projection {
+            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&part.table.schema))?;
+        }
+    }
+    Ok(parts)
+}
+
+struct Reader<'v> {
+    view: &'v View<'v>,
+    /// Bytes of items that the answer may still have; `None` once there is no room for another.
+    left: Option<usize>,
+    /// Was nothing read yet?
+    is_empty: bool,
+    /// The first refusal.
+    throttled: Option<Error>,
+}
+
+impl Reader<'_> {
+    /// Reads one table's items; the keys of those that do not fit, and what the others consumed.
+    fn part(&mut self, part: &Part<'_>, rows: &mut dyn FnMut(Row<'_>) -> bool) -> Result<(Vec<Item>, ConsumedCapacity), Error> {
+        let mut unprocessed = Vec::new();
+        let mut consumed = ConsumedCapacity::default();
+        for (sent, key) in part.request.keys.iter().zip(&part.keys) {
+            let address = EntryAddress::of_item(part.table.source, key);
+            if let Err(error) = self.view.admit_item(&part.table, &address) {
+                let Error::Throttled(_) = error else { return Err(error) };
+                self.throttled = self.throttled.take().or(Some(error));
+                unprocessed.push(sent.clone());
+                continue;
+            }
+            self.is_empty = false;
+            let record = match self.left {
+                Some(_) => self.view.entry(&address)?,
+                None => None,
+            };
+            let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+            self.left = self.left.and_then(|left| left.checked_sub(bytes));
+            if self.left.is_none() {
+                unprocessed.push(sent.clone());
+                continue;
+            }
+            let units = read_units(bytes, part.request.consistent_read);
+            self.view.charge_item(&part.table, &address, units)?;
+            consumed.table += units;
+            let has_room = match (record, &part.projection) {
+                (None, _) => true,
+                (Some(record), None) => rows(Row::Record(record)),
+                (Some(record), Some(paths)) => rows(Row::Item(&paths.apply(&record.to_item()?))),
+            };
+            self.left = self.left.filter(|_| has_room);
+        }
+        Ok((unprocessed, consumed))
+    }
+}
+
+impl Engine {
+    /// Starts a batch of writes; `done` hears of it after the commit.
+    pub fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+        if let Err(error) = check_values(&request) {
+            return done(Err(error));
+        }
+        self.shared.submit(move |transaction| write(transaction, &request), done);
+    }
+}
+
+fn check_values(request: &BatchWriteItemRequest) -> Result<(), Error> {
+    for write in request.request_items.iter().flat_map(|table| &table.requests) {
+        match write {
+            WriteRequest::Put(item) => item.check_limits()?,
+            WriteRequest::Delete(key) => key.0.values().try_for_each(AttributeValue::check_nesting)?,
+        }
+    }
+    Ok(())
+}
+
+/// One write, checked.
+struct Planned<'r> {
+    /// Of its table in the request, and of itself in that.
+    place: usize,
+    at: usize,
+    table: Arc<TableEntry>,
+    key: Key,
+    new: Option<&'r Item>,
+}
+
+/// Tables first, then keys, then duplicates.
+fn plan<'r>(transaction: &Transaction<'_>, request: &'r BatchWriteItemRequest) -> Result<Vec<Planned<'r>>, Error> {
+    let tables = request.request_items.iter().map(|table| transaction.active_table(&table.table_name));
+    let tables = tables.collect::<Result<Vec<_>, Error>>()?;
+    let mut planned = Vec::new();
+    for (place, (table, writes)) in tables.iter().zip(&request.request_items).enumerate() {
+        for (at, write) in writes.requests.iter().enumerate() {
+            let (key, new) = match write {
+                WriteRequest::Put(item) => (key_of_put(table, item)?, Some(item)),
+                WriteRequest::Delete(key) => (item_key::key_of_parameter(&table.schema.key, key)?, None),
+            };
+            planned.push(Planned { place, at, table: Arc::clone(table), key, new });
+        }
+    }
+    let are_different = super::are_different(planned.iter().map(|write| (&*write.table, &write.key)));
+    if are_different { Ok(planned) } else { Err(BatchError::DuplicateKeys.into()) }
+}
+
+/// A put of a batch has the texts of a `Key` parameter for its table keys.
+fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
+    let key = item_key::key_of_item(&table.schema.key, item).map_err(|error| match error {
+        KeyError::Missing(_) | KeyError::TypeMismatch { .. } => KeyError::SchemaMismatch,
+        other => other,
+    })?;
+    index::check_item(table, item)?;
+    Ok(key)
+}
+
+/// Each item is written or refused by itself: a full item collection refuses its own puts, and the batch reports it when the
+/// others are written.
+fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+    let planned = plan(transaction, request)?;
+    let mut consumed_capacity = vec![ConsumedCapacity::default(); request.request_items.len()];
+    let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
+    let (mut refused, mut throttled, mut is_empty) = (None, None, true);
+    for write in &planned {
+        let stored = Stored::look_at(transaction, &write.table, write.key.clone());
+        let replace = |stored: Stored| write::replace_checked(transaction, &stored, write.new);
+        match stored.and_then(replace) {
+            Ok(applied) => {
+                is_empty = false;
+                consumed_capacity[write.place].add(&applied.consumed_capacity);
+            }
+            Err(error @ Error::Throttled(_)) => {
+                throttled = throttled.or(Some(error));
+                unprocessed_items[write.place].push(request.request_items[write.place].requests[write.at].clone());
+            }
+            Err(Error::Store(error)) => return Err(error.into()),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    // A batch of which nothing could be done has failed.
+    if let Some(error) = refused.or(throttled.filter(|_| is_empty)) {
+        return Err(error);
+    }
+    let item_collection_metrics = match request.return_item_collection_metrics {
+        true => metrics(transaction, request.request_items.len(), &planned)?,
+        false => vec![Vec::new(); request.request_items.len()],
+    };
+    Ok(BatchWriteItemResponse { consumed_capacity, unprocessed_items, item_collection_metrics })
+}
+
+/// Of each collection once.
+fn metrics(
+    transaction: &Transaction<'_>,
+    tables: usize,
+    planned: &[Planned<'_>],
+) -> Result<Vec<Vec<ItemCollectionMetrics>>, Error> {
+    let mut out = vec![Vec::new(); tables];
+    let mut seen = HashSet::new();
+    for write in planned {
+        if seen.insert((write.table.source, &write.key.partition)) {
+            out[write.place].extend(write::collection_metrics(transaction.batch.as_read(), &write.table, &write.key)?);
+        }
+    }
+    Ok(out)
+}

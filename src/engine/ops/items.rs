@@ -1,0 +1,216 @@
+//! The operations on one item (docs/dynamodb.md 12): one record of one view, or one change in one transaction.
+//!
+//! What needs no table is checked first; a write then finds its item, holds it against its condition, and only then changes it.
+
+use crate::engine::base::capacity::read_units;
+use crate::engine::base::item_key;
+use crate::engine::base::keys::EntryAddress;
+use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::write::guard::Guard;
+use crate::engine::write::stored::Stored;
+use crate::engine::write::update::UpdatePlan;
+use crate::engine::{index, parked, write};
+use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
+use crate::model::api::parked::{ParkRequest, ParkedChange};
+use crate::model::api::{
+    ConsumedCapacity, DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest,
+    PutItemResponse, ReturnValues, UpdateItemRequest, UpdateItemResponse,
+};
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::{AttributeValue, Error};
+
+impl Engine {
+    /// Reads one item.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
+    pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
+        request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+        let projection = {
+            let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+            parse_projection(asked, &request.placeholders)?
+        };
+        let view = self.view()?;
+        let table = view.active_table(&request.table_name)?;
+        let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
+        if let Some(paths) = &projection {
+            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema))?;
+        }
+        let address = EntryAddress::of_item(table.source, &key);
+        view.admit_item(&table, &address)?;
+        let record = view.entry(&address)?;
+        let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+        let item = record.map(|record| record.to_item()).transpose()?;
+        let item = match &projection {
+            Some(paths) => item.map(|item| paths.apply(&item)),
+            None => item,
+        };
+        let units = read_units(bytes, request.consistent_read);
+        view.charge_item(&table, &address, units)?;
+        Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity { table: units, ..ConsumedCapacity::default() } })
+    }
+}
+
+/// The projection of a read by key.
+///
+/// # Errors
+/// `Expression`, `Legacy`.
+pub(super) fn parse_projection(asked: RequestedProjection<'_>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
+    // No expression of a read by key can use values; the wire form has no member for them.
+    placeholders::check(given, asked.has_expression(), Some(&[ExpressionParameter::Projection]))?;
+    let mut used = PlaceholderUse::default();
+    let paths = asked.paths(given, &mut used)?;
+    used.finish(given)?;
+    Ok(paths)
+}
+
+impl Engine {
+    /// Starts a put; `done` hears of it after the commit.
+    pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
+        match check_put(&request) {
+            Ok(guard) => self.shared.submit(move |transaction| put(transaction, &request, &guard), done),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Every check of a put against the last commit, without writing.
+    ///
+    /// # Errors
+    /// The error a write would get.
+    pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
+        let guard = check_put(request)?;
+        let view = self.view()?;
+        let table = view.active_table(&request.table_name)?;
+        let key = index::key_of_put(&table, &request.item)?;
+        guard.check_paths(&table)?;
+        let stored = Stored::read(view.read(), &table, key)?;
+        guard.check(&stored)?;
+        write::check_collection(view.read(), self.shared.options.collection_bytes_max, &stored, &request.item)
+    }
+}
+
+/// What needs no table.
+fn check_put(request: &PutItemRequest) -> Result<Guard, Error> {
+    request.item.check_limits()?;
+    let guard = Guard::of_request(&request.condition, &request.placeholders)?;
+    Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
+}
+
+fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guard) -> Result<PutItemResponse, Error> {
+    let table = transaction.active_table(&request.table_name)?;
+    let key = index::key_of_put(&table, &request.item)?;
+    guard.check_paths(&table)?;
+    let stored = Stored::look_at(transaction, &table, key)?;
+    transaction.held_values.change(stored.record()?)?;
+    guard.check(&stored)?;
+    let attributes = match request.return_values {
+        ReturnValues::AllOld => stored.item()?.cloned(),
+        ReturnValues::None => None,
+    };
+    let applied = write::replace_checked(transaction, &stored, Some(&request.item))?;
+    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+    Ok(PutItemResponse {
+        attributes,
+        consumed_capacity: applied.consumed_capacity,
+        item_collection_metrics,
+        version: applied.version,
+    })
+}
+
+impl Engine {
+    /// Starts an update; `done` hears of it after the commit.
+    pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+        match check_update(&request) {
+            Ok(plan) => self.shared.submit(move |transaction| update(transaction, &request, &plan), done),
+            Err(error) => done(Err(error)),
+        }
+    }
+}
+
+/// What needs no table.
+fn check_update(request: &UpdateItemRequest) -> Result<UpdatePlan, Error> {
+    request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+    let plan = UpdatePlan::parse(&request.update, &request.condition, &request.placeholders)?;
+    Ok(plan.with(request.precondition, request.return_old_on_condition_failure))
+}
+
+fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: &UpdatePlan) -> Result<UpdateItemResponse, Error> {
+    let table = transaction.active_table(&request.table_name)?;
+    let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
+    plan.check_table(&table)?;
+    let stored = Stored::look_at(transaction, &table, key)?;
+    transaction.held_values.change(stored.record()?)?;
+    let new = plan.apply(&stored)?;
+    let applied = write::replace(transaction, &stored, new.as_ref())?;
+    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+    Ok(UpdateItemResponse {
+        attributes: plan.returned(request.return_values, stored.item()?, new.as_ref()),
+        consumed_capacity: applied.consumed_capacity,
+        item_collection_metrics,
+        version: new.is_some().then_some(applied.version),
+    })
+}
+
+impl Engine {
+    /// Starts a delete; `done` hears of it after the commit.
+    pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+        match check_delete(&request) {
+            Ok(guard) => self.shared.submit(move |transaction| delete(transaction, &request, &guard), done),
+            Err(error) => done(Err(error)),
+        }
+    }
+}
+
+/// What needs no table.
+fn check_delete(request: &DeleteItemRequest) -> Result<Guard, Error> {
+    request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+    let guard = Guard::of_request(&request.condition, &request.placeholders)?;
+    Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
+}
+
+fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, guard: &Guard) -> Result<DeleteItemResponse, Error> {
+    let table = transaction.active_table(&request.table_name)?;
+    let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
+    guard.check_paths(&table)?;
+    let stored = Stored::look_at(transaction, &table, key)?;
+    transaction.held_values.change(stored.record()?)?;
+    guard.check(&stored)?;
+    let existed = stored.record()?.is_some();
+    let attributes = match request.return_values {
+        ReturnValues::AllOld => stored.item()?.cloned(),
+        ReturnValues::None => None,
+    };
+    let applied = write::replace(transaction, &stored, None)?;
+    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+    Ok(DeleteItemResponse { attributes, consumed_capacity: applied.consumed_capacity, item_collection_metrics, existed })
+}
+
+impl Engine {
+    /// Starts the delete of an item whose text is parked in the same transaction; `done` hears of it after the commit. An item that
+    /// is not there parks nothing.
+    pub fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
+        match check_delete(&request.delete) {
+            Ok(guard) => self.shared.submit(
+                move |transaction| {
+                    let table = transaction.active_table(&request.place.table)?;
+                    let response = delete(transaction, &request.delete, &guard)?;
+                    if response.existed {
+                        parked::put(transaction, table.source, &request.place, &request.content)?;
+                    }
+                    Ok(response)
+                },
+                done,
+            ),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Carries out a change; was there something to change?
+    ///
+    /// # Errors
+    /// `ResourceNotFound` without the table; those of the store.
+    pub fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
+        self.shared.submit_and_wait(move |transaction| parked::apply(transaction, &change))
+    }
+}

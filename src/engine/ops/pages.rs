@@ -1,0 +1,172 @@
+//! Query and Scan: the items of one partition key in the order of the sort key, or all of a source in the order of the hash, a page at a time
+//! (docs/dynamodb.md 13).
+
+use crate::engine::base::keys::{self, Space};
+use crate::engine::base::segment;
+use crate::engine::read::filter::{self, Filter};
+use crate::engine::read::page::{self, PageBill, PagePlan};
+use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::read::source::ReadSource;
+use crate::engine::read::start_key::{self, StartKey};
+use crate::engine::read::{range, select};
+use crate::engine::runtime::{Engine, Rows};
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::expr::{KeyConditionShape, PlaceholderUse, key_condition, placeholders};
+use crate::model::api::{Page, QueryRequest, ScanRequest};
+use crate::model::error::QueryError;
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::{Error, IndexKind};
+use crate::store::Direction;
+
+impl Engine {
+    /// One page, its rows given to `rows` as they are found.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Query`, `Key`; those of the store.
+    pub fn query(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.read_page(parsed_query(request)?, rows)
+    }
+}
+
+/// A request whose own parts are right; no table was looked at.
+fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
+    let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+    select::check(request.select, asked.parameter(), request.index_name.is_some())?;
+    let condition = request.key_condition_expression.as_deref();
+    let has_condition = condition.is_some() || request.filter.expression().is_some();
+    let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
+    placeholders::check(&request.placeholders, asked.has_expression() || has_condition, values_missing)?;
+    let mut used = PlaceholderUse::default();
+    let condition = match (condition, &request.key_conditions) {
+        (Some(_), Some(_)) => return Err(projected::mixed("KeyConditions", "KeyConditionExpression").into()),
+        (Some(text), None) => Some(key_condition::parse(text, &request.placeholders, &mut used)?),
+        (None, _) => None,
+    };
+    let filter = filter::parse(&request.filter, &request.placeholders, &mut used)?;
+    let projection = asked.paths(&request.placeholders, &mut used)?;
+    used.finish(&request.placeholders)?;
+    // What the key condition means is looked at after all that is only read (docs/dynamodb.md 2.6).
+    let condition = match (condition, &request.key_conditions) {
+        (Some(condition), _) => KeyConditionShape::of_condition(condition)?,
+        (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions)?,
+        (None, None) => return Err(QueryError::NoKeyCondition.into()),
+    };
+    start_key::check_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
+    Ok(ReadRequest {
+        table_name: request.table_name.clone(),
+        index_name: request.index_name.clone(),
+        range: ReadRange::Query { condition, forward: request.scan_index_forward },
+        filter,
+        projection,
+        select: request.select,
+        limit: request.limit,
+        consistent_read: request.consistent_read,
+        exclusive_start_key: request.exclusive_start_key.clone(),
+    })
+}
+
+impl Engine {
+    /// One page, its rows given to `rows` as they are found.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Query`; those of the store.
+    pub fn scan(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.read_page(parsed_scan(request)?, rows)
+    }
+}
+
+/// The checks that need no table.
+fn parsed_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
+    let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+    select::check(request.select, asked.parameter(), request.index_name.is_some())?;
+    let has_filter = request.filter.expression().is_some();
+    let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);
+    placeholders::check(&request.placeholders, asked.has_expression() || has_filter, values_missing)?;
+    let mut used = PlaceholderUse::default();
+    let filter = filter::parse(&request.filter, &request.placeholders, &mut used)?;
+    let projection = asked.paths(&request.placeholders, &mut used)?;
+    used.finish(&request.placeholders)?;
+    start_key::check_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
+    request.segment_fault.clone().map_or(Ok(()), Err)?;
+    request.segment.map_or(Ok(()), segment::check)?;
+    Ok(ReadRequest {
+        table_name: request.table_name.clone(),
+        index_name: request.index_name.clone(),
+        range: ReadRange::Scan { segment: request.segment },
+        filter,
+        projection,
+        select: request.select,
+        limit: request.limit,
+        consistent_read: request.consistent_read,
+        exclusive_start_key: request.exclusive_start_key.clone(),
+    })
+}
+
+impl Engine {
+    /// One page, its rows given to `rows` as they are found.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Query`, `Key`; those of the store.
+    pub fn read_page(&self, request: ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let view = self.view()?;
+        let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
+        page::read(&view, &plan(source, request)?, rows)
+    }
+
+    /// As [`Engine::read_page`], but nothing is consumed: that is in the bill.
+    ///
+    /// # Errors
+    /// As [`Engine::read_page`], but `Throttled`.
+    pub fn read_page_on_account(&self, request: ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, PageBill), Error> {
+        let view = self.view()?;
+        let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
+        page::read_on_account(&view, &plan(source, request)?, rows)
+    }
+}
+
+/// The checks against table and index, in DynamoDB's order (docs/dynamodb.md 13.3).
+fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
+    if request.consistent_read && source.is_index(IndexKind::Global) {
+        return Err(QueryError::ConsistentOnGlobal.into());
+    }
+    let (condition, segment, direction) = match request.range {
+        ReadRange::Query { condition, forward: true } => (Some(condition), None, Direction::Forward),
+        ReadRange::Query { condition, forward: false } => (Some(condition), None, Direction::Reverse),
+        ReadRange::Scan { segment } => (None, segment, Direction::Forward),
+    };
+    let condition = condition.map(|condition| condition.resolve(source.key_schema())).transpose()?;
+    let start = request.exclusive_start_key.as_ref().map(|item| {
+        let start = StartKey::new(&source, item, condition.is_none())?;
+        match &condition {
+            Some(condition) => start.of_query(&source, condition),
+            None => start.of_scan(&source, segment),
+        }
+    });
+    let start = start.transpose()?;
+    if let Some(paths) = &request.projection {
+        projected::check_no_path_into_keys(paths, KeyRoles::of_table(&source.table.schema))?;
+    }
+    let filter = request.filter.map(Filter::new);
+    // A scan's filter may name keys, and what a scanned index does not have: only a query has a key condition to name them in.
+    let filter_of_query = filter.as_ref().filter(|_| condition.is_some());
+    filter_of_query.map_or(Ok(()), |filter| filter.check_no_keys(&source))?;
+    let selection = select::resolve(&source, request.select, request.projection)?;
+    filter_of_query.map_or(Ok(()), |filter| filter.check_projected(&source))?;
+    filter.as_ref().map_or(Ok(()), |filter| filter.check_paths(&source))?;
+    let range = match (&condition, segment) {
+        (Some(condition), _) => range::of_condition(&source, condition),
+        (None, Some(segment)) => {
+            let (lower, upper) = segment::digests(segment);
+            keys::entries_of_digests(source.id(), &lower, upper.as_ref())
+        }
+        (None, None) => Space::Entry.of(source.id()),
+    };
+    let range = match start {
+        Some(address) => range::after(range, address.encode(), direction),
+        None => range,
+    };
+    let is_query = condition.is_some();
+    let restartable = !condition.is_some_and(|condition| source.has_one_row_at_most(&condition));
+    let (limit, consistent) = (request.limit, request.consistent_read);
+    Ok(PagePlan { source, selection, filter, range, direction, limit, consistent, restartable, is_query })
+}

@@ -1,0 +1,347 @@
+//! Statements of PartiQL (docs/dynamodb.md 19): one, read or written as the operation that it stands for; several, each of which succeeds or
+//! fails by itself, writes sharing one commit; or all together, as of one moment or as TransactWriteItems is (docs/dynamodb.md 15).
+
+use std::sync::Arc;
+
+use super::reasons::Reasons;
+use super::transact_write_items::{self, Actions, Checked};
+use crate::codec::digest::Digest;
+use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
+use crate::engine::catalog::TableEntry;
+use crate::engine::runtime::{Done, Engine, HeldValues, Transaction};
+use crate::engine::statements::next_token::{self, Position, statement_digest};
+use crate::engine::statements::select_statement::{self, PageOptions};
+use crate::engine::statements::write_statement::{self, Effect, Prepared};
+use crate::engine::write::guard::Guard;
+use crate::expr::Condition;
+use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
+use crate::model::api::{
+    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ExecuteStatementRequest,
+    ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction, TransactWrite,
+};
+use crate::model::error::{BatchError, Cancellation, CancellationReason, KeyError, StatementError, TransactionError};
+use crate::model::limits::TRANSACTION_BYTES_MAX;
+use crate::model::{DocumentPath, Error, Key};
+
+impl Engine {
+    /// Runs a SELECT and tells `done` of it at once, or starts a write and tells after the commit.
+    pub fn execute_statement(&self, request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) {
+        match partiql::read(&request.statement, &request.parameters) {
+            Err(error) => done(Err(error)),
+            Ok(Statement::Select(statement)) => done(self.select(&statement, &request)),
+            Ok(Statement::Write(Write { effect: WriteEffect::Exists { .. }, .. })) => {
+                done(Err(StatementError::ExistsAlone.into()));
+            }
+            Ok(Statement::Write(statement)) => {
+                let return_old = request.return_old_on_condition_failure;
+                self.shared.submit(move |transaction| write(transaction, &statement, return_old), done);
+            }
+        }
+    }
+
+    fn select(&self, statement: &Select, request: &ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
+        let digest = statement_digest([(request.statement.as_str(), request.parameters.as_slice())].into_iter());
+        let position = match &request.next_token {
+            Some(token) => next_token::decode(token, &digest)?,
+            None => Position::default(),
+        };
+        let view = self.view()?;
+        let asked = PageOptions { consistent: request.consistent_read, limit: request.limit, position };
+        let page = select_statement::page(&view, statement, asked)?;
+        Ok(ExecuteStatementResponse {
+            items: page.items,
+            next_token: page.next.map(|next| next_token::encode(&digest, &next)),
+            last_evaluated_key: page.last_evaluated_key,
+            table_name: statement.table.clone(),
+            consumed_capacity: page.consumed_capacity,
+        })
+    }
+}
+
+fn write(transaction: &mut Transaction<'_>, statement: &Write, return_old: bool) -> Result<ExecuteStatementResponse, Error> {
+    let table = transaction.active_table(&statement.table)?;
+    let prepared = write_statement::prepare(statement, &table, return_old)?;
+    let key = prepared.check(&table)?;
+    let written = prepared.run(transaction, &table, key)?;
+    Ok(ExecuteStatementResponse {
+        items: written.outcome?.into_iter().collect(),
+        next_token: None,
+        last_evaluated_key: None,
+        table_name: statement.table.clone(),
+        consumed_capacity: written.consumed_capacity,
+    })
+}
+
+const BATCH: &str = "BatchExecuteStatement";
+
+impl Engine {
+    /// Reads and tells `done` at once, or starts the writes and tells after their commit.
+    pub fn batch_execute_statement(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {
+        let statements: Vec<Result<Statement, Error>> = request.statements.iter().map(read_alone).collect();
+        let is_read = |statement: &Statement| matches!(statement, Statement::Select(_));
+        let (reads, writes): (Vec<&Statement>, Vec<&Statement>) =
+            statements.iter().flatten().partition(|statement| is_read(statement));
+        match (reads.is_empty(), writes.is_empty()) {
+            (false, false) => done(Err(StatementError::MixedBatch.into())),
+            (_, true) => done(self.read_batch(&request, statements)),
+            (true, false) => self.shared.submit(move |transaction| write_batch(transaction, &request, &statements), done),
+        }
+    }
+
+    fn read_batch(
+        &self,
+        request: &BatchExecuteStatementRequest,
+        statements: Vec<Result<Statement, Error>>,
+    ) -> Result<BatchExecuteStatementResponse, Error> {
+        let view = self.view()?;
+        let mut planned = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let plan = |statement: &Select| -> Result<(Arc<TableEntry>, Key), Error> {
+                let table = view.active_table(&statement.table)?;
+                if let Some(index) = &statement.index {
+                    return Err(select_statement::index_refused(&table, index, StatementError::ReadKey(BATCH)).into());
+                }
+                let key = select_statement::key(&select_statement::named_key(statement, &table, BATCH)?, &table)?;
+                Ok((table, key))
+            };
+            planned.push(match statement {
+                Ok(Statement::Select(statement)) => fails_alone(plan(&statement))?.map(|plan| (statement, plan)),
+                // Only statements that could not be read are left.
+                Ok(Statement::Write(_)) => Err(StatementError::MixedBatch.into()),
+                Err(error) => Err(error),
+            });
+        }
+        refuse_duplicates(planned.iter().flatten().map(|(_, plan)| plan))?;
+        let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+        let mut held = HeldValues::default();
+        for (plan, asked) in planned.into_iter().zip(&request.statements) {
+            let (table_name, outcome) = match plan {
+                Err(error) => (None, Err(error)),
+                Ok((statement, (table, key))) => {
+                    let units = |bytes| read_units(bytes, asked.consistent_read);
+                    let found = select_statement::one(&view, &statement, (&table, &key), &mut held, units);
+                    let outcome = fails_alone(found)?.map(|found| {
+                        super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
+                        found.item
+                    });
+                    (Some(statement.table), outcome)
+                }
+            };
+            response.responses.push(BatchStatementResponse { table_name, outcome });
+        }
+        Ok(response)
+    }
+}
+
+fn read_alone(statement: &BatchStatement) -> Result<Statement, Error> {
+    let parameters = statement.parameters.as_ref().map_err(|error| Error::Value(error.clone()))?;
+    let read = partiql::read(&statement.statement, parameters)?;
+    match read {
+        Statement::Write(Write { effect: WriteEffect::Exists { .. }, .. }) => Err(StatementError::ExistsAlone.into()),
+        other => Ok(other),
+    }
+}
+
+/// What fails one statement; the store's failures fail them all.
+fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
+    match outcome {
+        Err(error @ Error::Store(_)) => Err(error),
+        other => Ok(other),
+    }
+}
+
+fn refuse_duplicates<'p>(planned: impl Iterator<Item = &'p (Arc<TableEntry>, Key)>) -> Result<(), Error> {
+    let are_different = super::are_different(planned.map(|(table, key)| (&**table, key)));
+    if are_different { Ok(()) } else { Err(BatchError::DuplicateKeys.into()) }
+}
+
+/// Everything is planned before anything is written.
+fn write_batch(
+    transaction: &mut Transaction<'_>,
+    request: &BatchExecuteStatementRequest,
+    statements: &[Result<Statement, Error>],
+) -> Result<BatchExecuteStatementResponse, Error> {
+    let mut planned = Vec::with_capacity(statements.len());
+    for (statement, asked) in statements.iter().zip(&request.statements) {
+        planned.push(match statement {
+            Ok(Statement::Write(statement)) => {
+                fails_alone(plan_write(transaction, statement, asked.return_old_on_condition_failure))?
+            }
+            Ok(Statement::Select(_)) => Err(StatementError::MixedBatch.into()),
+            Err(error) => Err(error.clone()),
+        });
+    }
+    refuse_duplicates(planned.iter().flatten().map(|(_, plan)| plan))?;
+    let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+    for plan in planned {
+        // A statement that was rejected before it ran names no table.
+        let (table_name, outcome) = match plan {
+            Err(error) => (None, Err(error)),
+            Ok((prepared, (table, key))) => {
+                let written = prepared.run(transaction, &table, key)?;
+                super::add_capacity(&mut response.consumed_capacity, &table.schema.name, &written.consumed_capacity);
+                (Some(table.schema.name.clone()), written.outcome)
+            }
+        };
+        response.responses.push(BatchStatementResponse { table_name, outcome });
+    }
+    Ok(response)
+}
+
+type PlannedWrite = (Prepared, (Arc<TableEntry>, Key));
+
+fn plan_write(transaction: &Transaction<'_>, statement: &Write, return_old: bool) -> Result<PlannedWrite, Error> {
+    let table = transaction.active_table(&statement.table)?;
+    let prepared = write_statement::prepare(statement, &table, return_old)?;
+    let key = prepared.check(&table)?;
+    Ok((prepared, (table, key)))
+}
+
+const TRANSACTION: &str = "ExecuteTransaction";
+
+impl Engine {
+    /// Reads and tells `done` at once, or starts the writes and tells after their commit.
+    pub fn execute_transaction(&self, request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) {
+        let statements = match read_all(&request) {
+            Ok(statements) => statements,
+            Err(error) => return done(Err(error)),
+        };
+        match statements {
+            Statements::Reads(statements) => done(self.read_transaction(&statements)),
+            Statements::Writes(statements) => {
+                let token = request.client_request_token.clone().map(|token| (token, digest(&request)));
+                self.shared.submit(move |transaction| write_all(transaction, &request, &statements, token.as_ref()), done);
+            }
+        }
+    }
+
+    fn read_transaction(&self, statements: &[Select]) -> Result<ExecuteTransactionResponse, Error> {
+        let view = self.view()?;
+        let mut reasons = Reasons::of(statements.len());
+        let mut planned = Vec::with_capacity(statements.len());
+        for (place, statement) in statements.iter().enumerate() {
+            let table = view.active_table(&statement.table)?;
+            let named = match statement.index {
+                Some(_) => Err(StatementError::IndexInTransaction),
+                None => select_statement::named_key(statement, &table, TRANSACTION),
+            };
+            let named = named.map_err(|error| StatementError::in_transaction(place, error.into()))?;
+            match select_statement::key(&named, &table) {
+                Ok(key) => planned.push((statement, (table, key))),
+                Err(error) => reasons.invalid(place, error)?,
+            }
+        }
+        reasons.finish()?;
+        if !super::are_different(planned.iter().map(|(_, (table, key))| (&**table, key))) {
+            return Err(TransactionError::SeveralOperations.into());
+        }
+        let mut response = ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: Vec::new(), is_read: true };
+        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
+        for (statement, (table, key)) in &planned {
+            let units = |bytes| TRANSACTION_FACTOR * read_units(bytes, true);
+            let found = select_statement::one(&view, statement, (table, key), &mut held, units)?;
+            left = left.checked_sub(found.bytes).ok_or(TransactionError::TooLarge)?;
+            super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
+            response.responses.push(found.item);
+        }
+        Ok(response)
+    }
+}
+
+/// All of one kind.
+enum Statements {
+    Reads(Vec<Select>),
+    Writes(Vec<Write>),
+}
+
+fn read_all(request: &ExecuteTransactionRequest) -> Result<Statements, Error> {
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for (place, statement) in request.statements.iter().enumerate() {
+        let read = partiql::read(&statement.statement, &statement.parameters);
+        match read.map_err(|error| StatementError::in_transaction(place, error))? {
+            Statement::Select(statement) => reads.push(statement),
+            Statement::Write(statement) => writes.push(statement),
+        }
+    }
+    match (reads.is_empty(), writes.is_empty()) {
+        (false, false) => Err(StatementError::MixedTransaction.into()),
+        (_, true) => Ok(Statements::Reads(reads)),
+        (true, false) => Ok(Statements::Writes(writes)),
+    }
+}
+
+fn digest(request: &ExecuteTransactionRequest) -> Digest {
+    statement_digest(request.statements.iter().map(|one| (one.statement.as_str(), one.parameters.as_slice())))
+}
+
+fn write_all(
+    transaction: &mut Transaction<'_>,
+    request: &ExecuteTransactionRequest,
+    statements: &[Write],
+    token: Option<&(String, Digest)>,
+) -> Result<ExecuteTransactionResponse, Error> {
+    let mut reasons = Reasons::of(statements.len());
+    let (mut actions, mut checked) = (Vec::new(), Vec::new());
+    for (place, (statement, asked)) in statements.iter().zip(&request.statements).enumerate() {
+        let table = transaction.active_table(&statement.table)?;
+        if statement.effect.is_returning() {
+            return Err(StatementError::in_transaction(place, StatementError::ReturningInTransaction.into()));
+        }
+        match action(statement, &table, asked.return_old_on_condition_failure) {
+            Ok((action, check)) => {
+                actions.push(action);
+                checked.push(check);
+            }
+            // That is no statement of a transaction at all.
+            Err(error @ Error::Statement(StatementError::ExistsKey)) => return Err(StatementError::in_transaction(place, error)),
+            Err(error) => reasons.invalid(place, error)?,
+        }
+    }
+    reasons.finish()?;
+    check_size(&actions)?;
+    let request = Actions { actions: &actions, checked: &checked, token, with_metrics: false };
+    let done = transact_write_items::run(transaction, &request).map_err(|error| in_words_of_statements(error, &actions))?;
+    Ok(ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: done.consumed_capacity, is_read: done.is_replay })
+}
+
+/// A statement as an action of TransactWriteItems.
+fn action(statement: &Write, table: &TableEntry, return_old: bool) -> Result<(TransactWrite, Checked), Error> {
+    let prepared = write_statement::prepare(statement, table, return_old).map_err(|error| match error {
+        StatementError::NoKey | StatementError::SeveralKeys(_) => Error::Key(KeyError::SchemaMismatch),
+        other => other.into(),
+    })?;
+    prepared.check(table)?;
+    let key = prepared.named;
+    let (action, checked) = match prepared.effect {
+        Effect::Insert(item) => {
+            let absent = Condition::AttributeNotExists(DocumentPath::top_level(table.schema.key.partition.name.clone()));
+            (TransactAction::Put { item }, Checked::Guard(Guard::of_condition(Some(absent), return_old)))
+        }
+        // The plan has the update.
+        Effect::Update(plan, _) => (TransactAction::Update { key, update_expression: String::new() }, Checked::Update(plan)),
+        Effect::Delete(guard, _) => (TransactAction::Delete { key }, Checked::Guard(guard)),
+        Effect::Exists(guard) => (TransactAction::ConditionCheck { key }, Checked::Guard(guard)),
+    };
+    Ok((TransactWrite::new(statement.table.clone(), action), checked))
+}
+
+fn check_size(actions: &[TransactWrite]) -> Result<(), Error> {
+    let bytes = actions.iter().map(|write| match &write.action {
+        TransactAction::Put { item } => item.size(),
+        TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => key.size(),
+    });
+    if bytes.sum::<usize>() > TRANSACTION_BYTES_MAX { Err(TransactionError::TooLarge.into()) } else { Ok(()) }
+}
+
+/// An INSERT fails because there is such an item, not because of a condition.
+fn in_words_of_statements(error: Error, actions: &[TransactWrite]) -> Error {
+    let Error::TransactionCanceled(Cancellation(reasons)) = error else { return error };
+    let told = reasons.into_iter().zip(actions).map(|(reason, write)| match (reason, &write.action) {
+        (CancellationReason::ConditionalCheckFailed { .. }, TransactAction::Put { .. }) => CancellationReason::DuplicateItem,
+        (CancellationReason::ValidationError(error), _) => {
+            CancellationReason::ValidationError(Box::new(write_statement::without_words(*error)))
+        }
+        (other, _) => other,
+    });
+    Cancellation(told.collect()).into()
+}

@@ -1,0 +1,237 @@
+//! DynamoDB Streams (docs/dynamodb.md 17): streams by name, those that are disabled and still readable too; each with one shard from its beginning
+//! to its end, and the records behind the place of an iterator, which is good for 15 minutes.
+
+use std::ops::{Bound, ControlFlow};
+
+use crate::codec::record::Record;
+use crate::engine::base::keys::{self, Space};
+use crate::engine::runtime::Engine;
+use crate::engine::streams::iterator::ShardIterator;
+use crate::engine::streams::record::StoredRecord;
+use crate::engine::streams::{self, Definition, trim};
+use crate::model::api::{
+    DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
+    GetShardIteratorResponse, KeySchemaElement, ListStreamsRequest, ListStreamsResponse, SequenceNumber, Shard, ShardPosition,
+    StreamName, StreamRecord, StreamStatus, Version,
+};
+use crate::model::error::{StoreError, StreamError};
+use crate::model::limits::{LIST_STREAMS_MAX, STREAM_PAGE_BYTES_MAX, STREAM_RECORDS_MAX};
+use crate::model::schema::KeyType;
+use crate::model::{Error, Item};
+use crate::store::{Direction, KeyRange, Read};
+
+impl Engine {
+    /// A page of streams, those of deleted tables too.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn list_streams(&self, request: &ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
+        let limit = request.limit.unwrap_or(LIST_STREAMS_MAX).clamp(1, LIST_STREAMS_MAX) as usize;
+        let mut streams: Vec<StreamName> = Vec::new();
+        let mut has_more = false;
+        if let Some(range) = range(request) {
+            self.view()?.read().walk(&range, Direction::Forward, &mut |key, _| {
+                if streams.len() == limit {
+                    has_more = true;
+                    return ControlFlow::Break(());
+                }
+                streams.extend(keys::stream_of(key));
+                ControlFlow::Continue(())
+            })?;
+        }
+        let last_evaluated = if has_more { streams.last().cloned() } else { None };
+        Ok(ListStreamsResponse { streams, last_evaluated })
+    }
+}
+
+/// `None` when the start is behind the table's streams.
+fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
+    let mut range = match &request.table_name {
+        Some(table) => keys::streams_of(table.as_str()),
+        None => Space::Stream.all(),
+    };
+    let Some(start) = &request.exclusive_start else { return Some(range) };
+    match &request.table_name {
+        Some(table) if start.table_name > *table => return None,
+        Some(table) if start.table_name < *table => return Some(range),
+        _ => {}
+    }
+    range.lower = Bound::Excluded(keys::stream(start));
+    Some(range)
+}
+
+impl Engine {
+    /// A stream's state and shards.
+    ///
+    /// # Errors
+    /// [`StreamError`](crate::model::error::StreamError) for an unknown stream or shard; those of the store.
+    pub fn describe_stream(&self, request: &DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+        let definition = streams::known(self.view()?.read(), &request.stream)?;
+        if let Some(shard) = &request.children_of {
+            streams::check_shard(&definition, shard)?;
+        }
+        // After the only shard there is none, nor after one that is not there; and it has no children.
+        let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
+        Ok(DescribeStreamResponse {
+            stream: request.stream.clone(),
+            status: if definition.closed.is_some() { StreamStatus::Disabled } else { StreamStatus::Enabled },
+            view_type: definition.view_type,
+            created_ms: definition.created_ms,
+            key_schema: key_schema(&definition),
+            shards: if is_behind { Vec::new() } else { vec![shard(&definition)] },
+            last_evaluated_shard_id: None,
+        })
+    }
+}
+
+fn key_schema(definition: &Definition) -> Vec<KeySchemaElement> {
+    let element = |name: &String, key_type| KeySchemaElement { attribute_name: name.clone(), key_type };
+    let sort = definition.sort.iter().map(|name| element(name, KeyType::Range));
+    std::iter::once(element(&definition.partition, KeyType::Hash)).chain(sort).collect()
+}
+
+fn shard(definition: &Definition) -> Shard {
+    Shard {
+        shard_id: streams::shard_id(definition),
+        parent_shard_id: None,
+        starting: SequenceNumber::of(definition.first),
+        ending: definition.closed.map(|(last, _)| SequenceNumber::of(last)),
+    }
+}
+
+impl Engine {
+    /// A place in a shard to read from.
+    ///
+    /// # Errors
+    /// [`StreamError`]; those of the store.
+    pub fn get_shard_iterator(&self, request: &GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+        let view = self.view()?;
+        let definition = streams::known(view.read(), &request.stream)?;
+        streams::check_shard(&definition, &request.shard_id)?;
+        let behind = streams::behind(view.read())?;
+        let position = match request.position {
+            ShardPosition::TrimHorizon => 0,
+            ShardPosition::Latest => behind.max(definition.first),
+            ShardPosition::AtSequenceNumber(at) => known(&definition, at, behind)?,
+            ShardPosition::AfterSequenceNumber(after) => known(&definition, after, behind)? + 1,
+            ShardPosition::AtTimestamp(ms) => first_since(view.read(), &definition, ms, behind)?,
+        };
+        let given_ms = self.shared.options.clock.now_ms();
+        let iterator = ShardIterator { stream: request.stream.clone(), position, given_ms };
+        Ok(GetShardIteratorResponse { shard_iterator: iterator.encode() })
+    }
+}
+
+/// A sequence number that the shard still has, or could have had.
+fn known(definition: &Definition, sequence: SequenceNumber, behind: Version) -> Result<Version, StreamError> {
+    let version = sequence.version();
+    if version >= behind {
+        return Err(StreamError::SequenceNumber);
+    }
+    if version < definition.first || version <= definition.trimmed {
+        return Err(StreamError::Trimmed);
+    }
+    Ok(version)
+}
+
+/// The sequence number of the first record of a time or later, found by halving; records are in the order of their time.
+fn first_since(read: &dyn Read, definition: &Definition, ms: u64, behind: Version) -> Result<Version, StoreError> {
+    let (mut low, mut high) = (definition.first.max(definition.trimmed + 1), behind);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match trim::first_at(read, definition.id, middle)? {
+            Some((version, created_ms)) if created_ms < ms => low = version + 1,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+impl Engine {
+    /// The next records of a shard.
+    ///
+    /// # Errors
+    /// [`StreamError`]; those of the store.
+    pub fn get_records(&self, request: &GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let iterator = ShardIterator::decode(&request.shard_iterator, now_ms)?;
+        let view = self.view()?;
+        let definition = streams::known(view.read(), &iterator.stream)?;
+        // 0 is TRIM_HORIZON: wherever the stream begins now.
+        if iterator.position != 0 && iterator.position <= definition.trimmed {
+            return Err(StreamError::Trimmed.into());
+        }
+        let limit = request.limit.unwrap_or(STREAM_RECORDS_MAX).clamp(1, STREAM_RECORDS_MAX) as usize;
+        let mut page = Page { stream: &iterator.stream, definition: &definition, limit, records: Vec::new(), bytes: 0 };
+        let has_more = page.read(view.read(), iterator.position)?;
+
+        let position = match page.records.last() {
+            Some(last) if has_more => Some(last.sequence_number.version() + 1),
+            _ if definition.closed.is_some() => None,
+            // Behind every version of this view, though the last record may be far before: what comes next has a later one.
+            _ => Some(streams::behind(view.read())?.max(iterator.position)),
+        };
+        let records = page.records;
+        let next = |position| ShardIterator { position, given_ms: now_ms, stream: iterator.stream }.encode();
+        Ok(GetRecordsResponse { records, next_shard_iterator: position.map(next) })
+    }
+}
+
+struct Page<'p> {
+    stream: &'p StreamName,
+    definition: &'p Definition,
+    limit: usize,
+    records: Vec<StreamRecord>,
+    bytes: u64,
+}
+
+impl Page<'_> {
+    /// Reads until the page is full; whether there are more records.
+    fn read(&mut self, read: &dyn Read, position: Version) -> Result<bool, StoreError> {
+        let mut outcome = Ok(false);
+        read.walk(&keys::stream_records_from(self.definition.id, position), Direction::Forward, &mut |key, value| {
+            let Some(version) = keys::version_of(key) else { return ControlFlow::Continue(()) };
+            match self.add(version, value) {
+                Ok(true) => ControlFlow::Continue(()),
+                Ok(false) => {
+                    outcome = Ok(true);
+                    ControlFlow::Break(())
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        outcome
+    }
+
+    /// Adds a record if there is room for it.
+    fn add(&mut self, version: Version, bytes: &[u8]) -> Result<bool, StoreError> {
+        let stored = StoredRecord::parse(bytes)?;
+        let size_bytes = stored.size_bytes()?;
+        let is_first = self.records.is_empty();
+        if self.records.len() == self.limit || (!is_first && self.bytes + size_bytes > STREAM_PAGE_BYTES_MAX) {
+            return Ok(false);
+        }
+        self.bytes += size_bytes;
+        let sequence_number = SequenceNumber::of(version);
+        self.records.push(StreamRecord {
+            event_id: streams::event_id(self.stream, sequence_number),
+            event: stored.event,
+            origin: stored.origin,
+            sequence_number,
+            created_ms: stored.created_ms,
+            view_type: self.definition.view_type,
+            keys: item(stored.keys)?,
+            new_image: stored.new_image.map(item).transpose()?,
+            old_image: stored.old_image.map(item).transpose()?,
+            size_bytes,
+        });
+        Ok(true)
+    }
+}
+
+fn item(record: &[u8]) -> Result<Item, StoreError> {
+    Record::parse(record)?.to_item()
+}

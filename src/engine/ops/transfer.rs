@@ -1,0 +1,265 @@
+//! ExportTableToPointInTime and ImportTable with their descriptions and lists (docs/dynamodb.md 20.3, 20.4).
+//!
+//! A bucket is a directory in the directory of buckets, its keys are paths in it. An export's items are first copied as of its
+//! time (see `engine::jobs`), then written by a thread; an import is read by a thread and put in pieces. Both begin again after a
+//! restart: an export writes the same files, an import puts the same items.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::engine::account::job::{ChangesJob, CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::account::{self, AccountRecord, ExportRecord, ImportRecord};
+use crate::engine::base::table_definition::build_new_schema;
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::jobs;
+use crate::engine::ops::recovery::{Bound, bound, table_of};
+use crate::engine::ops::tables::add_table;
+use crate::engine::runtime::{Engine, Transaction};
+use crate::model::api::transfer::{
+    Export, ExportFormat, ExportRequest, ExportWindow, ION, Import, ImportRequest, InputFormat, ListTransfersRequest,
+    ListTransfersResponse, TransferStatus, WindowRequest,
+};
+use crate::model::api::{TableStatus, Version};
+use crate::model::error::{RecoveryError, StoreError};
+use crate::model::{Error, TableSchema, arn};
+
+/// `MaxResults` and `PageSize`, and what they are without.
+const PAGE_MAX: u32 = 25;
+
+impl Engine {
+    /// An export as it is.
+    ///
+    /// # Errors
+    /// `Recovery`; those of the store.
+    pub fn describe_export(&self, arn: &str) -> Result<Export, Error> {
+        let record = ExportRecord::get(self.view()?.read(), arn)?;
+        Ok(record.ok_or_else(|| RecoveryError::ExportNotFound(arn.to_owned()))?.export)
+    }
+
+    /// An import as it is.
+    ///
+    /// # Errors
+    /// `Recovery`; those of the store.
+    pub fn describe_import(&self, arn: &str) -> Result<Import, Error> {
+        let record = ImportRecord::get(self.view()?.read(), arn)?;
+        Ok(record.ok_or_else(|| RecoveryError::ImportNotFound(arn.to_owned()))?.import)
+    }
+
+    /// A page of exports.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn list_exports(&self, request: &ListTransfersRequest) -> Result<ListTransfersResponse<Export>, Error> {
+        self.list_transfers(request, |record: ExportRecord| (record.export.arn.clone(), record.export))
+    }
+
+    /// A page of imports.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn list_imports(&self, request: &ListTransfersRequest) -> Result<ListTransfersResponse<Import>, Error> {
+        self.list_transfers(request, |record: ImportRecord| (record.import.arn.clone(), record.import))
+    }
+
+    /// A page of records; `transfer` makes the description of one, with its ARN.
+    fn list_transfers<R: AccountRecord, T>(
+        &self,
+        request: &ListTransfersRequest,
+        transfer: impl Fn(R) -> (String, T),
+    ) -> Result<ListTransfersResponse<T>, Error> {
+        let limit = request.limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX) as usize;
+        let table = request.table_arn.as_ref().map(|arn| format!("{arn}/"));
+        let view = self.view()?;
+        let mut found: Vec<(String, T)> = Vec::new();
+        let mut has_more = false;
+        R::walk(view.read(), request.after.as_deref(), &mut |record| {
+            let (arn, transfer) = transfer(record?);
+            if table.as_ref().is_none_or(|table| arn.starts_with(table)) {
+                has_more = found.len() == limit;
+                if has_more {
+                    return Ok(ControlFlow::Break(()));
+                }
+                found.push((arn, transfer));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let next = found.last().filter(|_| has_more).map(|(arn, _)| arn.clone());
+        Ok(ListTransfersResponse { transfers: found.into_iter().map(|(_, transfer)| transfer).collect(), next })
+    }
+}
+
+/// The record whose request, of which `echo` is the text, had the same client token; or none.
+fn with_token<R: AccountRecord>(
+    transaction: &Transaction<'_>,
+    token: &str,
+    echo: impl Fn(&R) -> &str,
+) -> Result<Option<R>, StoreError> {
+    let mut found = None;
+    R::walk(transaction.batch.as_read(), None, &mut |record| {
+        let record = record?;
+        let request: Value = serde_json::from_str(echo(&record)).unwrap_or_default();
+        if request.get("ClientToken").and_then(Value::as_str) == Some(token) {
+            found = Some(record);
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
+}
+
+const MINUTE_MS: u64 = 60 * 1000;
+/// The shortest window of an incremental export (API reference, ExportTableToPointInTime).
+const WINDOW_MIN_MS: u64 = 15 * MINUTE_MS;
+/// The longest one.
+const WINDOW_MAX_MS: u64 = 24 * 60 * MINUTE_MS;
+
+impl Engine {
+    /// Exports a table as of a moment of its recovery window, or what changed in a part of that window; written in the background.
+    ///
+    /// # Errors
+    /// `NotSupported`, `Recovery`; those of the store.
+    pub fn export_table(&self, request: ExportRequest) -> Result<Export, Error> {
+        if request.format == ExportFormat::Ion {
+            return Err(Error::NotSupported(ION));
+        }
+        known(self.table(&request.table_name)?, &request)?;
+        jobs::root(&self.shared)?;
+        jobs::relative(request.prefix.as_deref().unwrap_or_default())?;
+        let (export, job) = self.shared.submit_and_wait(move |transaction| start_export(transaction, &request))?;
+        if let Some(job) = job {
+            jobs::start(Arc::clone(&self.shared), job);
+        }
+        Ok(export)
+    }
+}
+
+/// The table to be exported; what is missing is told by its ARN.
+fn known(entry: Option<Arc<TableEntry>>, request: &ExportRequest) -> Result<Arc<TableEntry>, RecoveryError> {
+    match entry {
+        None => Err(RecoveryError::TableNotFound(arn::table(&request.table_name))),
+        entry => table_of(entry, &request.table_name),
+    }
+}
+
+fn start_export(transaction: &mut Transaction<'_>, request: &ExportRequest) -> Result<(Export, Option<u32>), Error> {
+    let table = known(transaction.table(&request.table_name)?, request)?;
+    jobs::Selected::parse(&request.filter)?.check(&table.schema.key)?;
+    if let Some(token) = &request.client_token
+        && let Some(record) = with_token(transaction, token, |record: &ExportRecord| &record.export.echo)?
+    {
+        let is_same = record.export.echo == request.echo;
+        return if is_same { Ok((record.export, None)) } else { Err(RecoveryError::ExportConflict.into()) };
+    }
+    let window = request.window.map(|of| window(&table, of, transaction.now_ms())).transpose()?;
+    let bound = bound_within(transaction, &table, window.as_ref().map_or(request.time_ms, |window| Some(window.to_ms)))?;
+    let window_bounds = window.as_ref().map(|window| window_bounds(transaction, &table, window)).transpose()?;
+    let (now_ms, source) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
+    let export = Export {
+        arn: account::new_arn(transaction.shared.options.seed, &request.table_name, "export", (now_ms, source)),
+        table_id: table.table_id.clone(),
+        status: TransferStatus::InProgress,
+        start_ms: now_ms,
+        end_ms: None,
+        time_ms: window.as_ref().map(|window| window.to_ms).or(request.time_ms).unwrap_or(now_ms),
+        window,
+        items: 0,
+        bytes: 0,
+        manifest: None,
+        failure: None,
+        echo: request.echo.clone(),
+    };
+    ExportRecord { export: export.clone(), source, is_copied: false }.put(transaction.batch, &export.arn)?;
+    jobs::hold(transaction, &request.table_name)?;
+    let (name, arn) = (request.table_name.clone(), export.arn.clone());
+    let job = match window_bounds {
+        Some((after, until)) => Job::Changes(ChangesJob { arn, table: name, source: table.source, into: source, after, until }),
+        None => {
+            let from = CopySource::Table { name, source: table.source, bound };
+            Job::Copy(CopyJob { from, to: CopyTarget::Export { arn, source }, place: CopyPlace::Items(None) })
+        }
+    };
+    let job = jobs::add(transaction, job)?;
+    Ok((export, Some(job)))
+}
+
+/// The version bound of a time; of now when there is no time.
+fn bound_within(transaction: &Transaction<'_>, table: &TableEntry, time_ms: Option<u64>) -> Result<Version, Error> {
+    match bound(transaction, table, time_ms)? {
+        Bound::At(bound) => Ok(bound),
+        Bound::Outside { earliest, latest } => Err(RecoveryError::ExportTime { earliest, latest }.into()),
+    }
+}
+
+/// The window asked for.
+fn window(table: &TableEntry, asked: WindowRequest, now_ms: u64) -> Result<ExportWindow, RecoveryError> {
+    let to_ms = asked.to_ms.unwrap_or(now_ms);
+    let length_ms = to_ms
+        .checked_sub(asked.from_ms)
+        .ok_or(RecoveryError::Parameter("ExportFromTime must be before ExportToTime, which is now when it is not given"))?;
+    if !(WINDOW_MIN_MS..=WINDOW_MAX_MS).contains(&length_ms) {
+        return Err(RecoveryError::Parameter("ExportFromTime and ExportToTime must be 15 minutes to 24 hours apart"));
+    }
+    let key = &table.schema.key;
+    let key_names = std::iter::once(&key.partition).chain(&key.sort).map(|attribute| attribute.name.clone()).collect();
+    Ok(ExportWindow { from_ms: asked.from_ms, to_ms, view: asked.view, key_names })
+}
+
+/// The last version before the window, and its last: it begins with its first millisecond and ends before its last.
+fn window_bounds(transaction: &Transaction<'_>, table: &TableEntry, window: &ExportWindow) -> Result<(Version, Version), Error> {
+    bound_within(transaction, table, Some(window.from_ms))?;
+    let before = |time_ms: u64| jobs::bound_at(transaction, table.source, time_ms.saturating_sub(1));
+    Ok((before(window.from_ms)?, before(window.to_ms)?))
+}
+
+impl Engine {
+    /// Creates a table and imports into it in the background.
+    ///
+    /// # Errors
+    /// `NotSupported`, `Schema`, `TableAlreadyExists`, `Recovery`; those of the store.
+    pub fn import_table(&self, request: ImportRequest) -> Result<Import, Error> {
+        if request.format == InputFormat::Ion {
+            return Err(Error::NotSupported(ION));
+        }
+        jobs::root(&self.shared)?;
+        let schema = Arc::new(build_new_schema(request.table.clone())?);
+        let (import, is_new) = self.shared.submit_and_wait(move |transaction| start_import(transaction, &request, &schema))?;
+        if is_new {
+            jobs::run_import(&self.shared, import.clone());
+        }
+        Ok(import)
+    }
+}
+
+fn start_import(
+    transaction: &mut Transaction<'_>,
+    request: &ImportRequest,
+    schema: &Arc<TableSchema>,
+) -> Result<(Import, bool), Error> {
+    if let Some(token) = &request.client_token
+        && let Some(ImportRecord { import }) = with_token(transaction, token, |record: &ImportRecord| &record.import.echo)?
+    {
+        return if import.echo == request.echo { Ok((import, false)) } else { Err(RecoveryError::ImportConflict.into()) };
+    }
+    if transaction.table(&schema.name)?.is_some() {
+        return Err(Error::TableAlreadyExists(schema.name.as_str().to_owned()));
+    }
+    let table = add_table(transaction, schema, TableStatus::Creating)?;
+    let (now_ms, id) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
+    let import = Import {
+        arn: account::new_arn(transaction.shared.options.seed, &schema.name, "import", (now_ms, id)),
+        table_id: table.table_id,
+        status: TransferStatus::InProgress,
+        start_ms: now_ms,
+        end_ms: None,
+        processed_bytes: 0,
+        processed_items: 0,
+        imported_items: 0,
+        errors: 0,
+        failure: None,
+        echo: request.echo.clone(),
+    };
+    ImportRecord { import: import.clone() }.put(transaction.batch, &import.arn)?;
+    Ok((import, true))
+}
