@@ -275,8 +275,11 @@ impl Handle {
 mod tests {
     use super::*;
 
+    /// Above the largest process id of Linux: of no process, nor a thread of this one.
+    const NO_PROCESS: u32 = 1 << 30;
+
     fn caller(uid: u32) -> Caller {
-        Caller { pid: 1, uid, gid: 0 }
+        Caller { pid: NO_PROCESS, uid, gid: 0 }
     }
 
     #[test]
@@ -312,10 +315,13 @@ mod tests {
         handles.settle(open[1]);
         handles.insert(text(1).unwrap(), 9, caller(0), 7).unwrap();
         let last = |ino, thread| handles.last_of(ino, thread).map(|(handle, since)| (handle.size(), since));
-        assert_eq!((last(9, 1), last(0, 1)), (Some((Some(1), 7)), None));
+        assert_eq!((last(9, NO_PROCESS), last(0, NO_PROCESS)), (Some((Some(1), 7)), None));
         handles.insert(text(2).unwrap(), 9, Caller { pid: std::process::id(), ..caller(0) }, 8).unwrap();
         handles.insert(text(3).unwrap(), 9, caller(0), 9).unwrap();
-        assert_eq!([1, std::process::id(), 2].map(|thread| last(9, thread)), [3, 2, 3].map(|size| Some((Some(size), 6 + size))));
+        assert_eq!(
+            [NO_PROCESS, std::process::id(), NO_PROCESS + 1].map(|thread| last(9, thread)),
+            [3, 2, 3].map(|size| Some((Some(size), 6 + size)))
+        );
     }
 
     #[test]

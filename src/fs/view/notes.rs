@@ -284,7 +284,9 @@ mod tests {
         reads.note(1, me(), 7);
         reads.note(1, me(), 8);
         assert_eq!((reads.version(1, me()), reads.version(2, me())), (Some(8), None));
-        assert_eq!(reads.version(1, 1), None, "another process");
+        let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(reads.version(1, other.id()), None, "another process");
+        other.kill().and_then(|()| other.wait()).unwrap();
         assert!(reads.wrote(1, me(), Some(9)));
         assert_eq!(reads.version(1, me()), Some(9));
         assert_eq!(reads.writer(1, Some(9)).unwrap().process.id, me());
