@@ -1,24 +1,16 @@
 //! Request bodies: read whole, within limits of size, of time and of all bodies together.
 
-use std::time::Duration;
-
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
+use super::timeouts::Timeouts;
 use crate::store::budget::{Budget, PATIENCE, Permit};
 
 /// Largest body (docs/dynamodb.md 1.1).
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Without a byte of the body.
-pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A body up to this length is within what a connection reads ahead.
 const SMALL_BODY_BYTES: usize = 32 * 1024;
-/// Bytes that a second of a body's time must bring, after the first [`BODY_IDLE_TIMEOUT`]: who sends a byte now and then
-/// would hold a connection for ever.
-pub const RATE_MIN: u32 = 16 * 1024;
-/// The same while others wait for the memory that the slow one holds.
-const RATE_MIN_WANTED: u32 = 16 * RATE_MIN;
 
 /// What is read of a body that is refused, so that a client which is still writing it comes to read the answer.
 const REFUSED_BYTES_MAX: usize = 40 * 1024 * 1024;
@@ -41,19 +33,19 @@ pub enum BodyError {
 ///
 /// # Errors
 /// [`BodyError`]; what was read is dropped.
-pub async fn read(mut incoming: Incoming, bodies: &Budget, waits: bool) -> Result<(Bytes, Permit), BodyError> {
-    let read = read_whole(&mut incoming, bodies).await;
+pub async fn read(mut incoming: Incoming, timeouts: Timeouts, bodies: &Budget, waits: bool) -> Result<(Bytes, Permit), BodyError> {
+    let read = read_whole(&mut incoming, timeouts, bodies).await;
     if matches!(read, Err(BodyError::TooLarge)) && !waits {
-        tokio::spawn(read_over(incoming));
+        tokio::spawn(read_over(incoming, timeouts));
     }
     read
 }
 
 /// Reads what still comes, and keeps nothing.
-async fn read_over(mut incoming: Incoming) {
+async fn read_over(mut incoming: Incoming, timeouts: Timeouts) {
     let (started, mut bytes) = (Instant::now(), 0);
     while bytes < REFUSED_BYTES_MAX {
-        let deadline = (started + allowed(bytes, false)).min(Instant::now() + BODY_IDLE_TIMEOUT);
+        let deadline = (started + timeouts.allowed(bytes, false)).min(Instant::now() + timeouts.silence);
         match next(&mut incoming, deadline).await {
             Ok(Some(more)) => bytes += more.len(),
             Ok(None) | Err(_) => return,
@@ -61,7 +53,7 @@ async fn read_over(mut incoming: Incoming) {
     }
 }
 
-async fn read_whole(incoming: &mut Incoming, bodies: &Budget) -> Result<(Bytes, Permit), BodyError> {
+async fn read_whole(incoming: &mut Incoming, timeouts: Timeouts, bodies: &Budget) -> Result<(Bytes, Permit), BodyError> {
     // What Content-Length says: a body that says itself that it is too large is not read at all.
     let hint = incoming.size_hint();
     if hint.lower() > BODY_BYTES_MAX as u64 {
@@ -72,7 +64,7 @@ async fn read_whole(incoming: &mut Incoming, bodies: &Budget) -> Result<(Bytes, 
     let mut all = Vec::new();
     let mut started = Instant::now();
     loop {
-        let deadline = (started + allowed(all.len(), bodies.is_wanted())).min(Instant::now() + BODY_IDLE_TIMEOUT);
+        let deadline = (started + timeouts.allowed(all.len(), bodies.is_wanted())).min(Instant::now() + timeouts.silence);
         let Some(more) = next(incoming, deadline).await? else { return Ok((all.into(), permit)) };
         let held = all.len() + more.len();
         if held > BODY_BYTES_MAX {
@@ -108,10 +100,4 @@ async fn next(incoming: &mut Incoming, deadline: Instant) -> Result<Option<Bytes
             }
         }
     }
-}
-
-/// How long `bytes` of a body or an answer may have taken, and the next one may take; less while memory is wanted.
-pub fn allowed(bytes: usize, is_wanted: bool) -> Duration {
-    let seconds = bytes / if is_wanted { RATE_MIN_WANTED } else { RATE_MIN } as usize;
-    BODY_IDLE_TIMEOUT + Duration::from_secs(seconds as u64)
 }

@@ -36,3 +36,4 @@ pub mod target;
 pub mod timeouts;
 
 pub use server::{HttpOptions, RunningServer, Server};
+pub use timeouts::Timeouts;

@@ -28,7 +28,7 @@ use super::peer::Stranger;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::sigv4::{Signed, Verifier};
 use super::target;
-use super::timeouts::Phase;
+use super::timeouts::{Phase, Timeouts};
 use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
@@ -54,6 +54,7 @@ pub struct Service {
     pub database: Arc<dyn Database>,
     pub gate: Gate,
     pub memory: Memory,
+    pub timeouts: Timeouts,
     pub connections: Arc<Connections>,
     pub long_requests: LongRequests,
     pub ids: RequestIds,
@@ -141,7 +142,7 @@ impl Service {
         }
         // The body before its type: without one, any type is taken.
         let waits = head.headers.contains_key(EXPECT);
-        let (sent, _held) = match body::read(incoming, &self.memory.bodies, waits).await {
+        let (sent, _held) = match body::read(incoming, self.timeouts, &self.memory.bodies, waits).await {
             Ok(read) => read,
             Err(error) => return error::body_reply(error),
         };

@@ -22,15 +22,13 @@ use super::peer::{self, Stranger};
 use super::reply::RequestIds;
 use super::route::{HEAD_BYTES_MAX, Service};
 use super::sigv4::{Credentials, Verifier};
-use super::timeouts::TimeoutStream;
+use super::timeouts::{TimeoutStream, Timeouts};
 use crate::database::Database;
 use crate::engine::clock::{Clock, SystemClock};
 use crate::store::budget::Memory;
 
 /// Threads that answer requests, at least and at most: as many as there are processors.
 const WORKERS: std::ops::RangeInclusive<usize> = 2..=8;
-/// How long requests in progress may go on when the server ends.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// After a failed accept (no descriptors left): the listener would spin otherwise.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -54,6 +52,7 @@ pub struct HttpOptions {
     pub bare_texts: bool,
     /// What requests and answers may hold.
     pub memory: Memory,
+    pub timeouts: Timeouts,
     /// Decides which signatures are current.
     pub clock: Arc<dyn Clock>,
 }
@@ -71,6 +70,7 @@ impl HttpOptions {
             credentials: None,
             bare_texts: false,
             memory: Memory::of_process(),
+            timeouts: Timeouts::default(),
             clock: Arc::new(SystemClock),
         }
     }
@@ -85,6 +85,7 @@ pub struct RunningServer {
     addr: SocketAddr,
     stop: watch::Sender<bool>,
     connections: Arc<Connections>,
+    shutdown_timeout: Duration,
     door: Option<JoinHandle<()>>,
     runtime: Option<Runtime>,
 }
@@ -118,12 +119,21 @@ impl Server {
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
-        let (memory, ids) = (options.memory, RequestIds::new(seed()));
+        let (memory, timeouts, ids) = (options.memory, options.timeouts, RequestIds::new(seed()));
         let long_requests = LongRequests::default();
         let (connections, bare_texts) = (Connections::new(), options.bare_texts);
         let of_service = Arc::clone(&connections);
-        let service =
-            Arc::new(Service { database, gate, memory, connections: of_service, long_requests, ids, bare_texts, verifier });
+        let service = Arc::new(Service {
+            database,
+            gate,
+            memory,
+            timeouts,
+            connections: of_service,
+            long_requests,
+            ids,
+            bare_texts,
+            verifier,
+        });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
         let runtime =
@@ -131,7 +141,7 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let door = Door { checks_users, service, connections: Arc::clone(&connections), inside: runtime.handle().clone() };
         let door = Some(door.open(listener, stopped)?);
-        Ok(RunningServer { addr, stop, connections, door, runtime: Some(runtime) })
+        Ok(RunningServer { addr, stop, connections, shutdown_timeout: timeouts.shutdown, door, runtime: Some(runtime) })
     }
 }
 
@@ -142,7 +152,7 @@ impl RunningServer {
         self.addr
     }
 
-    /// Accepts nothing more, lets requests in progress end, for at most ten seconds, and returns.
+    /// Accepts nothing more, lets requests in progress end, for at most [`Timeouts::shutdown`], and returns.
     pub fn shutdown(mut self) {
         let Some(runtime) = self.runtime.take() else { return };
         // The accept loop holds a receiver; without one there is nobody to tell.
@@ -150,11 +160,11 @@ impl RunningServer {
         if self.door.take().is_some_and(|door| door.join().is_err()) {
             log::error!("the thread that lets HTTP connections in ended by a panic");
         }
-        let gone = self.connections.gone();
-        if runtime.block_on(async { tokio::time::timeout(SHUTDOWN_TIMEOUT, gone).await }).is_err() {
-            log::warn!("HTTP requests did not end within {SHUTDOWN_TIMEOUT:?}; their connections are broken off");
+        let (gone, patience) = (self.connections.gone(), self.shutdown_timeout);
+        if runtime.block_on(async { tokio::time::timeout(patience, gone).await }).is_err() {
+            log::warn!("HTTP requests did not end within {patience:?}; their connections are broken off");
         }
-        runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+        runtime.shutdown_timeout(patience);
     }
 }
 
@@ -240,7 +250,7 @@ async fn connection(
     let Ok(stream) = TcpStream::from_std(stream) else { return };
     // Answers are whole; waiting to join small ones only delays them.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(TimeoutStream::new(stream, slot.phase.clone(), service.memory.answers.clone()));
+    let io = TokioIo::new(TimeoutStream::new(stream, slot.phase.clone(), service.timeouts, service.memory.answers.clone()));
     let is_served = stranger.is_none();
     let handler = service_fn(|request| {
         let (service, phase, stranger) = (Arc::clone(&service), slot.phase.clone(), stranger.clone());

@@ -1,7 +1,7 @@
 //! A connection that gives up on a peer that is silent where it should speak, or does not take its answer.
 //!
-//! The reading side knows four phases. A new connection and one that has begun a request head have [`HEAD_TIMEOUT`] for the
-//! head; between requests a kept-alive connection may idle for [`IDLE_TIMEOUT`]; during a request the handler watches the body.
+//! The reading side knows four phases. A new connection and one that has begun a request head have [`Timeouts::head`] for the
+//! head; between requests a kept-alive connection may idle for [`Timeouts::idle`]; during a request the handler watches the body.
 //! New ones that have sent nothing and idle ones give way to others when there are too many.
 
 use std::future::Future;
@@ -16,15 +16,42 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::body;
 use crate::store::budget::Budget;
 
-/// From the first byte of a request head to its last.
-pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two requests of a connection.
-pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Without a byte of an answer taken.
-pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes that a second of a body's or an answer's time must bring, after the first [`Timeouts::silence`]: a peer that moves a byte now and
+/// then would hold a connection for ever.
+pub const RATE_MIN: u32 = 16 * 1024;
+/// The same while others wait for the memory that the slow one holds.
+const RATE_MIN_WANTED: u32 = 16 * RATE_MIN;
+
+/// How long the server waits for a peer.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// From the first byte of a request head to its last.
+    pub head: Duration,
+    /// Between two requests of a connection.
+    pub idle: Duration,
+    /// Without a byte of a body sent, or of an answer taken.
+    pub silence: Duration,
+    /// For requests in progress when the server ends.
+    pub shutdown: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { head: seconds(5), idle: seconds(60), silence: seconds(10), shutdown: seconds(10) }
+    }
+}
+
+impl Timeouts {
+    /// How long `bytes` of a body or an answer may have taken, and the next one may take; less while memory is wanted.
+    #[must_use]
+    pub fn allowed(&self, bytes: usize, is_wanted: bool) -> Duration {
+        let seconds = bytes / if is_wanted { RATE_MIN_WANTED } else { RATE_MIN } as usize;
+        self.silence + Duration::from_secs(seconds as u64)
+    }
+}
 
 const HEAD: u8 = 0;
 const IDLE: u8 = 1;
@@ -107,6 +134,7 @@ impl Drop for RequestPhase {
 pub struct TimeoutStream {
     stream: TcpStream,
     phase: Phase,
+    timeouts: Timeouts,
     /// The phase that `read_deadline` was set for: head or idle.
     waits_for: u8,
     read_deadline: Pin<Box<Sleep>>,
@@ -119,9 +147,9 @@ pub struct TimeoutStream {
 
 impl TimeoutStream {
     #[must_use]
-    pub fn new(stream: TcpStream, phase: Phase, answers: Budget) -> Self {
-        let read_deadline = Box::pin(sleep_until(Instant::now() + HEAD_TIMEOUT));
-        Self { stream, phase, waits_for: HEAD, read_deadline, write_deadline: None, behind: None, answers }
+    pub fn new(stream: TcpStream, phase: Phase, timeouts: Timeouts, answers: Budget) -> Self {
+        let read_deadline = Box::pin(sleep_until(Instant::now() + timeouts.head));
+        Self { stream, phase, timeouts, waits_for: HEAD, read_deadline, write_deadline: None, behind: None, answers }
     }
 
     fn wait(&mut self, phase: u8, timeout: Duration) {
@@ -137,7 +165,7 @@ impl TimeoutStream {
         }
         // The first wait after an answer; until then the deadline is that of the answered request's head.
         if phase == IDLE && self.waits_for != IDLE {
-            self.wait(IDLE, IDLE_TIMEOUT);
+            self.wait(IDLE, self.timeouts.idle);
         }
         ready!(self.read_deadline.as_mut().poll(cx));
         Poll::Ready(io::ErrorKind::TimedOut.into())
@@ -147,7 +175,7 @@ impl TimeoutStream {
         let now = Instant::now();
         let (since, taken) = *self.behind.get_or_insert((now, 0));
         // A peer that takes a byte now and then is left too.
-        let latest = (now + WRITE_TIMEOUT).min(since + body::allowed(taken, self.answers.is_wanted()));
+        let latest = (now + self.timeouts.silence).min(since + self.timeouts.allowed(taken, self.answers.is_wanted()));
         let deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep_until(latest)));
         ready!(deadline.as_mut().poll(cx));
         Poll::Ready(io::ErrorKind::TimedOut.into())
@@ -155,7 +183,7 @@ impl TimeoutStream {
 
     fn outcome(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(outcome) = written {
-            // Whatever was taken, the next bytes have their ten seconds anew; the least rate counts on.
+            // Whatever was taken, the next bytes have their time anew; the least rate counts on.
             self.write_deadline = None;
             if let (Some((_, taken)), Ok(bytes)) = (&mut self.behind, &outcome) {
                 *taken += bytes;
@@ -174,7 +202,7 @@ impl AsyncRead for TimeoutStream {
         }
         // The first bytes after a pause begin a head.
         if this.phase.head_begins() {
-            this.wait(HEAD, HEAD_TIMEOUT);
+            this.wait(HEAD, this.timeouts.head);
             this.behind = None;
         }
         Poll::Ready(Ok(()))

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use crate::support::http::{SIGNATURE, api, call, engine, exchange, ok, options, raw, read_answer, start};
+use crate::support::http::{SIGNATURE, SOON, api, call, engine, exchange, ok, options, raw, read_answer, start, start_with};
 use ddbfs::database::{BatchRows, Database, Rows};
 use ddbfs::http::{HttpOptions, Server};
 use ddbfs::model::api::*;
@@ -250,15 +250,17 @@ fn a_client_that_expects_to_go_on_is_told_to() {
 
 #[test]
 fn a_silent_peer_is_left_and_a_resting_one_is_kept() {
-    let server = start();
-    let mut resting = TcpStream::connect(server.local_addr()).unwrap();
-    resting.write_all(&api("ListTables", "{}")).unwrap();
-    assert_eq!(read_answer(&mut resting).status, 200);
+    let server = start_with(|timeouts| timeouts.head = SOON);
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: loc").unwrap();
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).unwrap();
     assert_eq!(String::from_utf8_lossy(&rest), "");
+
+    let server = start_with(|timeouts| timeouts.silence = SOON);
+    let mut resting = TcpStream::connect(server.local_addr()).unwrap();
+    resting.write_all(&api("ListTables", "{}")).unwrap();
+    assert_eq!(read_answer(&mut resting).status, 200);
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     stream.write_all(&raw("POST /", &[("Content-Length", "10")], "{")).unwrap();
     assert_eq!(read_answer(&mut stream).status, 408);
@@ -421,7 +423,7 @@ fn failures_of_the_database_are_answers_and_the_server_lives() {
 
 #[test]
 fn an_answer_that_nobody_takes_ends_its_connection_only() {
-    let server = start();
+    let server = start_with(|timeouts| timeouts.silence = SOON);
     let addr = server.local_addr();
     ok(
         addr,

@@ -6,7 +6,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::http::{Answer, SIGNATURE, api, call, engine, exchange, ok, options, python, raw, read_answer, script, start};
+use crate::support::http::{
+    Answer, SIGNATURE, SOON, api, call, engine, exchange, ok, options, python, raw, read_answer, script, start, start_with,
+};
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::http::compression::{self, Coding};
 use ddbfs::http::{HttpOptions, Server};
@@ -274,7 +276,7 @@ fn is_left(stream: &mut TcpStream) {
 
 #[test]
 fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
-    let server = start();
+    let server = start_with(|timeouts| timeouts.head = SOON);
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     let mut slow = stream.try_clone().unwrap();
     let drip = std::thread::spawn(move || {
@@ -282,9 +284,9 @@ fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
             if slow.write_all(&[*byte]).is_err() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(20));
         }
-        panic!("the server took a head of 100 seconds");
+        panic!("the server took a head of 20 seconds");
     });
     is_left(&mut stream);
     // The next bytes meet a closed connection.
@@ -293,7 +295,7 @@ fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
 
 #[test]
 fn a_body_that_comes_byte_by_byte_is_not_waited_for() {
-    let server = start();
+    let server = start_with(|timeouts| timeouts.silence = SOON);
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     stream.write_all(&head(&[LIST, ("Content-Length", "10000")])).unwrap();
     let mut slow = stream.try_clone().unwrap();
@@ -302,9 +304,9 @@ fn a_body_that_comes_byte_by_byte_is_not_waited_for() {
             if slow.write_all(b" ").is_err() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(20));
         }
-        panic!("the server took 1,000 bytes in 100 seconds");
+        panic!("the server took 1,000 bytes in 20 seconds");
     });
     assert_eq!(read_answer(&mut stream).status, 408);
     is_left(&mut stream);
@@ -313,7 +315,7 @@ fn a_body_that_comes_byte_by_byte_is_not_waited_for() {
 
 #[test]
 fn a_connection_that_says_nothing_and_one_that_is_half_closed_are_left() {
-    let server = start();
+    let server = start_with(|timeouts| timeouts.head = SOON);
     let mut silent = TcpStream::connect(server.local_addr()).unwrap();
     let mut half = TcpStream::connect(server.local_addr()).unwrap();
     half.write_all(&head(&[LIST, ("Content-Length", "100")])).unwrap();

@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
-use ddbfs::http::{HttpOptions, RunningServer, Server};
+use ddbfs::http::{HttpOptions, RunningServer, Server, Timeouts};
 use ddbfs::store::memory::MemoryStore;
 use serde_json::Value;
 
@@ -28,8 +29,21 @@ pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
 }
 
+/// Longer than anything takes on a busy machine.
+const PATIENT: Duration = Duration::from_secs(600);
+/// For what a test waits to end.
+pub const SOON: Duration = Duration::from_millis(300);
+
 pub fn options() -> HttpOptions {
-    HttpOptions::new("127.0.0.1:0".parse().unwrap())
+    let timeouts = Timeouts { head: PATIENT, idle: PATIENT, silence: PATIENT, shutdown: PATIENT };
+    HttpOptions { timeouts, ..HttpOptions::new("127.0.0.1:0".parse().unwrap()) }
+}
+
+/// A server with other timeouts.
+pub fn start_with(change: impl FnOnce(&mut Timeouts)) -> RunningServer {
+    let mut options = options();
+    change(&mut options.timeouts);
+    Server::start(options, engine()).unwrap()
 }
 
 pub fn engine() -> Arc<dyn Database> {
