@@ -93,7 +93,7 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     // Mounted from here on; requests wait in the kernel until the session runs.
     let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
-    view.mounted(Arc::new(Notifier::new(device)?), mountpoint::remains(&mountpoint));
+    view.mounted(Arc::new(Notifier::new(device, options.notify_timeout)?), mountpoint::remains(&mountpoint));
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();
     let of_session = Arc::clone(&when_finished);

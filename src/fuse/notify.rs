@@ -23,9 +23,6 @@ use crate::store::KEEP;
 const ATTRIBUTES_MAX: usize = 8;
 /// Notifications about names that wait at a time; more wait in line.
 const NAMES_MAX: usize = 64;
-/// How long a call waits that may hold the lock of a file. What it waits for may wait for that lock, which is rare: it takes who removes
-/// `X.patch` while it is written. Much longer than a busy machine needs, as afterwards the call is answered though the kernel is not told.
-const SHORT: Duration = Duration::from_secs(1);
 /// How long anybody waits: then what the kernel kept is over by itself.
 const LONG: Duration = KEEP.saturating_add(Duration::from_secs(1));
 /// How often it is looked whether somebody waits for too long.
@@ -48,6 +45,8 @@ pub struct Notifier {
     attributes: Pool,
     names: Arc<Pool>,
     patience: Arc<Deadlines>,
+    /// How long a call waits that may hold the lock of a file ([`MountOptions::notify_timeout`](super::MountOptions::notify_timeout)).
+    short: Duration,
 }
 
 impl Notifier {
@@ -55,17 +54,17 @@ impl Notifier {
     ///
     /// # Errors
     /// There can be no thread.
-    pub fn new(device: File) -> io::Result<Self> {
-        Self::telling(Arc::new(move |code, body: &[u8]| send_message(&device, code, body)))
+    pub fn new(device: File, short: Duration) -> io::Result<Self> {
+        Self::telling(short, Arc::new(move |code, body: &[u8]| send_message(&device, code, body)))
     }
 
-    fn telling(tell: Arc<Tell>) -> io::Result<Self> {
+    fn telling(short: Duration, tell: Arc<Tell>) -> io::Result<Self> {
         let patience = Arc::<Deadlines>::default();
         let of_thread = Arc::clone(&patience);
         std::thread::Builder::new().name("ddbfs-patience".to_owned()).spawn(move || of_thread.watch())?;
         let (attributes, names) =
             (Pool::elsewhere("ddbfs-notify", ATTRIBUTES_MAX), Arc::new(Pool::elsewhere("ddbfs-names", NAMES_MAX)));
-        Ok(Self { tell, attributes, names, patience })
+        Ok(Self { tell, attributes, names, patience, short })
     }
 }
 
@@ -132,7 +131,7 @@ impl Kernel for Notifier {
         let waiting = Arc::new(Mutex::new(Some(then)));
         let until = match patience {
             Patience::Long => Some(LONG),
-            Patience::Short => Some(SHORT),
+            Patience::Short => Some(self.short),
             Patience::None | Patience::Settled => None,
         };
         match until {
@@ -217,17 +216,17 @@ mod tests {
         let (directory, codes) = (Arc::new(Mutex::new(())), Arc::<Mutex<Vec<i32>>>::default());
         let (held, of_kernel, of_codes) = (directory.lock(), Arc::clone(&directory), Arc::clone(&codes));
         let (arrives, arrived) = channel();
-        let notifier = Notifier::telling(Arc::new(move |code, _: &[u8]| {
+        let tell: Arc<Tell> = Arc::new(move |code, _: &[u8]| {
             if code == INVAL_ENTRY {
                 arrives.send(()).unwrap();
                 drop(of_kernel.lock());
             }
             of_codes.lock().push(code);
             knows
-        }));
+        });
         let (then, gone) = channel();
         let waiting: Waiting = Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
-        notifier.unwrap().tell_all(vec![notice.clone()], Box::new(|| {}), waiting);
+        Notifier::telling(PATIENCE, tell).unwrap().tell_all(vec![notice.clone()], Box::new(|| {}), waiting);
         if waits {
             arrived.recv_timeout(PATIENCE).unwrap();
             assert!(gone.try_recv().is_err(), "{notice:?}");

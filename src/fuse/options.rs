@@ -1,6 +1,7 @@
 //! How to mount.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How to mount.
 #[derive(Debug, Clone)]
@@ -24,7 +25,13 @@ pub struct MountOptions {
     pub no_keep: bool,
     /// Threads that answer the kernel: as many calls may wait for a service elsewhere at a time.
     pub event_threads: usize,
+    /// How long a call that may hold the lock of a file waits until the kernel is told. What it waits for may wait for that lock, which is
+    /// rare: it takes a program that removes `X.patch` while it is written. Afterwards the call is answered though the kernel is not told.
+    pub notify_timeout: Duration,
 }
+
+/// Much longer than a busy machine needs.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.
 const EVENT_THREADS: usize = 2;
@@ -50,6 +57,7 @@ impl MountOptions {
             no_xattr: false,
             no_keep: false,
             event_threads: EVENT_THREADS,
+            notify_timeout: NOTIFY_TIMEOUT,
         }
     }
 }

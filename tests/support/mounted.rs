@@ -96,6 +96,9 @@ pub fn load_samples(db: &dyn Browse) {
     }
 }
 
+/// Longer than it takes on any machine to tell the kernel.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// A real mount in a temporary directory, ended when dropped: of a database here, or of a service elsewhere with the same tables.
 pub struct Mount {
     /// What is mounted.
@@ -139,7 +142,8 @@ impl Mount {
         change: impl FnOnce(MountOptions) -> MountOptions,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mounted = mount(&change(MountOptions::new(directory.path())), View::new(front, options)).unwrap();
+        let patient = MountOptions { notify_timeout: NOTIFY_TIMEOUT, ..MountOptions::new(directory.path()) };
+        let mounted = mount(&change(patient), View::new(front, options)).unwrap();
         Self { db: Arc::clone(&local) as _, local, mounted: Some(mounted), directory, server: None }
     }
 
