@@ -9,10 +9,12 @@ use crate::support::daemon::Mount;
 
 /// The largest text of an item: 400 KB of characters that are written in six.
 const LARGE_CHARACTERS: usize = 390_000;
+/// What a daemon may have of the machine's memory, of which a quarter is for open files.
+const MEMORY: [&str; 2] = ["--memory", "512M"];
 /// More than all open files together may hold, in texts of that item.
-const HANDLES: usize = 600;
+const HANDLES: usize = 200;
 /// KiB: what open files may hold, and as much again for the rest.
-const MEMORY_MAX_KIB: u64 = 1024 * 1024;
+const MEMORY_MAX_KIB: u64 = 256 * 1024;
 
 const ENFILE: i32 = 23;
 const ENOSPC: i32 = 28;
@@ -50,7 +52,7 @@ type Way<'a> = (&'a str, &'a [i32], Box<dyn Fn() -> std::io::Result<File> + 'a>)
 
 #[test]
 fn what_is_kept_open_is_bounded_whatever_it_is() {
-    let mount = Mount::empty();
+    let mount = Mount::with_args(&MEMORY);
     let point = mount.point();
     mount.ok("mkdir Flat@id:S && echo '{\"n\":1}' > Flat/items/small.json");
     std::fs::write(point.join("Flat/items/large.json"), large()).unwrap();
@@ -92,7 +94,7 @@ fn what_is_kept_open_is_bounded_whatever_it_is() {
 
 #[test]
 fn who_is_refused_is_told_what_to_do() {
-    let mount = Mount::empty();
+    let mount = Mount::with_args(&MEMORY);
     mount.ok("mkdir Flat@id:S");
     let path = mount.point().join("Flat/items/large.json");
     std::fs::write(&path, large()).unwrap();
