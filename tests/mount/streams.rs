@@ -15,7 +15,7 @@ const STREAMED: &str = r#"{"TableName":"Log","AttributeDefinitions":[{"Attribute
     "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
 
 /// Longer than anything here takes; only a failure waits for it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn mount() -> Mount {
     let db = memory();
