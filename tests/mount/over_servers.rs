@@ -66,7 +66,7 @@ fn over_moto() {
 fn an_index_that_lags_shows_what_was_written_a_little_later() {
     let db = memory();
     create_table(&*db, ORDERS);
-    let mount = Mount::of_service(Server::start(Kind::Ddbfs, &["--gsi-delay", "300ms"]), db, ViewOptions::default());
+    let mount = Mount::of_service(Server::serve(&["--gsi-delay", "300ms"]), db, ViewOptions::default());
     let item = "{\"pk\":\"u1\",\"sk\":\"o1\",\"created\":\"1\",\"status\":\"open\"}\n";
     mount.sh("mkdir Orders/items/u1 && echo '{\"status\":\"open\",\"created\":\"1\"}' > Orders/items/u1/o1.json").ok();
     assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), item);

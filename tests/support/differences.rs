@@ -1,7 +1,11 @@
 //! The tests of mounts over services elsewhere: which do not pass over which server, and why.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use super::elsewhere::{Kind, VARIABLE};
 use super::own_process::bound;
@@ -66,6 +70,35 @@ const MOTO_BREAKS: &str = "moto breaks down at a request that lacks members, whi
 /// Tests of this binary that run at a time: most of them wait for the server.
 const THREADS: &str = "3";
 
+/// That none of these tests ends for this long is a hang.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// What the command prints, and which tests hang, if it had to be ended.
+fn output_of(command: &Command, dir: &Path) -> (String, Option<String>) {
+    let (mut child, input) = bound(command, dir);
+    let (sender, lines) = channel();
+    let (output, mut errors) = (BufReader::new(child.stdout.take().unwrap()), child.stderr.take().unwrap());
+    std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+    let (mut input, mut text, mut hang) = (Some(input), String::new(), None);
+    loop {
+        match lines.recv_timeout(PATIENCE) {
+            Ok(line) => text += &format!("{line}\n"),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                // The harness says of each that takes more than a minute that it does.
+                let late = text.lines().filter_map(|line| line.strip_suffix(" has been running for over 60 seconds"));
+                let hanging = late.filter(|test| !text.contains(&format!("{test} ... "))).collect::<Vec<_>>().join(", ");
+                hang = Some(format!("no test has ended for {} s: {hanging}", PATIENCE.as_secs()));
+                input = None;
+            }
+        }
+    }
+    drop(input);
+    child.wait().unwrap();
+    (text, hang)
+}
+
 /// Runs the tests whose names have one of `tests` and none of `left_out` over servers of that kind: each passes, or has a difference here and fails.
 pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
     let binary = module_path!().split_once("::").unwrap().0;
@@ -77,14 +110,12 @@ pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
         .args(["--test-threads", THREADS, "--skip", "over_servers"])
         .args(left_out.iter().copied().chain(not_run).flat_map(|test| ["--skip", test]))
         .args(tests);
-    let (child, _input) = bound(&command, dir.path());
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
+    let (text, hang) = output_of(&command, dir.path());
     let ended = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
     let ended: BTreeMap<String, bool> = ended.map(|(name, how)| (format!("{binary}::{name}"), how.starts_with("ok"))).collect();
     let is_named = |test: &str, name: &str| name == test || test.ends_with("::") && name.starts_with(test);
     let named = |name: &str| DIFFERENCES.iter().find(|(test, kinds, _)| kinds.contains(&kind) && is_named(test, name));
-    let mut wrong = Vec::new();
+    let mut wrong = Vec::from_iter(hang);
     for (name, has_passed) in &ended {
         match (has_passed, named(name)) {
             (false, None) => wrong.push(format!("{name} fails")),

@@ -1,8 +1,8 @@
 //! Services that the mounts of tests are over when the environment says so: the same tests then run over `ddbfs mount --remote`.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +14,11 @@ use ddbfs::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOption
 use ddbfs::database::{Browse, Database};
 use ddbfs::model::TableName;
 use ddbfs::model::api::{ListTablesRequest, PutItemRequest, ScanRequest};
+use parking_lot::Mutex;
+use tempfile::TempDir;
 
 use super::daemon::DDBFS;
-use super::http::python;
+use super::http::{python, script};
 
 /// The variable that names the kind of server.
 pub const VARIABLE: &str = "DDBFS_TEST_SERVER";
@@ -47,46 +49,74 @@ impl Kind {
         }
     }
 
-    /// Prints where it listens in its first line.
-    fn command(self, data: &Path) -> Command {
-        match self {
-            Self::Ddbfs => {
-                let mut command = Command::new(DDBFS);
-                command
-                    .args(["serve", "--http", "127.0.0.1:0", "--data"])
-                    .arg(data)
-                    .args(["--auth", &format!("{}:{}", KEYS.0, KEYS.1)]);
-                command.args(["--throttle", "--table-delay", "100ms", "--index-delay", "100ms"]);
-                command
-            }
-            Self::Dynalite => {
-                let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/node/node_modules");
-                let mut command = Command::new("node");
-                command.env("NODE_PATH", modules).arg("-e").arg(
-                    "const server = require('dynalite')({ createTableMs: 100, deleteTableMs: 100, updateTableMs: 100 });\
-                     server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`));\
-                     process.stdin.on('end', () => process.exit()).resume()",
-                );
-                command
-            }
-            Self::Moto => {
-                let mut command = Command::new(python());
-                command.stderr(Stdio::null()).arg("-c").arg(
-                    "import sys\nfrom moto.server import ThreadedMotoServer\n\
-                     server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)\nserver.start()\n\
-                     print('http://%s:%d' % server.get_host_and_port(), flush=True)\nsys.stdin.read()",
-                );
-                command
-            }
-        }
+    /// `ddbfs serve`, which prints where it listens in its first line.
+    fn serve(data: &Path) -> Command {
+        let mut command = Command::new(DDBFS);
+        command.args(["serve", "--http", "127.0.0.1:0", "--data"]).arg(data);
+        command.args(["--auth", &format!("{}:{}", KEYS.0, KEYS.1)]);
+        command.args(["--throttle", "--table-delay", "100ms", "--index-delay", "100ms"]);
+        command
     }
+
+    /// The emulators' host: for each line `start` it starts a server and prints where that listens, and `end URL` ends that.
+    fn host(self) -> Command {
+        if self == Self::Moto {
+            let mut command = Command::new(python());
+            command.stderr(Stdio::null()).arg(script("moto_host.py"));
+            return command;
+        }
+        let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/node/node_modules");
+        let mut command = Command::new("node");
+        command.env("NODE_PATH", modules).arg(script("node/dynalite_host.cjs"));
+        command
+    }
+}
+
+/// A process that runs the servers of an emulator, since it takes long to begin; it ends with this one, whose end of its input closes.
+struct Host {
+    _child: Child,
+    input: ChildStdin,
+    lines: BufReader<ChildStdout>,
+}
+
+static HOSTS: [Mutex<Option<Host>>; 3] = [const { Mutex::new(None) }; 3];
+
+impl Host {
+    fn of<T>(kind: Kind, with: impl FnOnce(&mut Self) -> T) -> T {
+        with(HOSTS[kind as usize].lock().get_or_insert_with(|| {
+            let mut child = kind.host().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let (input, lines) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+            Self { _child: child, input, lines }
+        }))
+    }
+
+    fn start(&mut self) -> String {
+        self.say("start");
+        read_url(&mut self.lines)
+    }
+
+    fn say(&mut self, line: &str) {
+        self.input.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+}
+
+fn read_url(lines: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let url = line.split(' ').find_map(|word| word.trim_end_matches([',', '\n']).strip_prefix("http://"));
+    format!("http://{}", url.unwrap_or_else(|| panic!("a server says {line:?}")))
 }
 
 /// A server of its own for one mount, ended when dropped.
 pub struct Server {
-    child: Child,
     url: String,
-    _data: tempfile::TempDir,
+    runs: Runs,
+}
+
+/// What a server runs in.
+enum Runs {
+    Itself { child: Child, _data: TempDir },
+    Hosted(Kind),
 }
 
 impl Server {
@@ -94,19 +124,22 @@ impl Server {
     pub fn wanted() -> Option<Self> {
         let name = std::env::var(VARIABLE).ok()?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        Some(Self::start(kind.expect("a kind of server"), &[]))
+        Some(Self::start(kind.expect("a kind of server")))
     }
 
-    /// With further arguments.
-    pub fn start(kind: Kind, args: &[&str]) -> Self {
+    pub fn start(kind: Kind) -> Self {
+        match kind {
+            Kind::Ddbfs => Self::serve(&[]),
+            Kind::Dynalite | Kind::Moto => Self { url: Host::of(kind, Host::start), runs: Runs::Hosted(kind) },
+        }
+    }
+
+    /// One of ours with further arguments.
+    pub fn serve(args: &[&str]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut command = kind.command(data.path());
-        let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.split(' ').find_map(|word| word.trim_end_matches([',', '\n']).strip_prefix("http://"));
-        let url = format!("http://{}", url.unwrap_or_else(|| panic!("{} says {line:?}", kind.name())));
-        Self { child, url, _data: data }
+        let mut child = Kind::serve(data.path()).args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let url = read_url(&mut BufReader::new(child.stdout.take().unwrap()));
+        Self { url, runs: Runs::Itself { child, _data: data } }
     }
 
     /// As `ddbfs mount --remote` opens it.
@@ -162,7 +195,12 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        match &mut self.runs {
+            Runs::Itself { child, .. } => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Runs::Hosted(kind) => Host::of(*kind, |host| host.say(&format!("end {}", self.url))),
+        }
     }
 }
