@@ -16,7 +16,7 @@
 //! engine/   operations (ops/, one file each) on a catalog, item writes, indexes, streams, time to live, backups
 //! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests
 //! expr/     expressions: lexer, parser, resolved forms, evaluation; nothing unresolved can be evaluated
-//! codec/    ordered keys, item records, plain JSON, DynamoDB JSON, file names, the wire's shapes (wire/, one file an operation)
+//! codec/    ordered keys, item records, plain JSON, DynamoDB JSON, file names, the wire's forms (wire/, a file a family of operations)
 //! model/    values, numbers, items, schemas, typed requests and responses (api/), limits, errors by family
 //! ```
 //!
@@ -70,9 +70,9 @@
 //!
 //! # Where new things go
 //!
-//! An operation: its types in `model/api/` and its row in `model/api/operation.rs`, its shape, reader and writer in `codec/wire/`, what it does in
-//! `engine/ops/` under the row's name; a line in `protocol/`, and for other services `write_request` and `read_response` in its `codec/wire/` and
-//! an arm in `database/remote/client.rs`. HTTP and the mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
+//! An operation: its request and answer in `model/api/`, declared a member a line, and its row in `model/api/operation.rs`; what the lines do not
+//! say of its wire form in `codec/wire/`, what it does in `engine/ops/` under the row's name; a line in `protocol/`, and for other services an arm in
+//! `database/remote/client.rs`. HTTP and the mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
 //! `fs/special/`; a directory beside the data: a variant of `fs::node::special::Feature` and its room in `fs/special/`; a directory of data:
 //! `fs/source/`, and its names in `fs/tree/`. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is

@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::operation::Operation;
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
-use crate::codec::wire::{WireError, transaction};
+use crate::codec::wire::{WireError, transactions};
 use crate::model::arn;
 use crate::model::error::exception::{INTERNAL, VALIDATION};
 use crate::model::error::{Cancellation, Layer, Throttled};
@@ -77,7 +77,7 @@ impl ErrorBody<'_> {
             dynamodb_json::write_item(item, object.member("Item"));
         }
         if let Some(cancellation) = self.cancellation {
-            transaction::reasons(cancellation, object.member("CancellationReasons"));
+            transactions::reasons(cancellation, object.member("CancellationReasons"));
         }
         if let Some(throttled) = self.throttled {
             let member = throttled.reasons_member();

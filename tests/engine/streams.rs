@@ -182,7 +182,7 @@ fn a_stream_is_described() {
     assert_eq!((found.created_ms, found.key_schema[0].attribute_name.as_str()), (NOW_MS, "pk"));
     let [shard] = found.shards.as_slice() else { unreachable!() };
     assert!((28..=65).contains(&shard.shard_id.len()));
-    assert_eq!((shard.starting.to_string().len(), shard.ending), (21, None));
+    assert_eq!((shard.range.starting.to_string().len(), shard.range.ending), (21, None));
     let behind = |shard: &str| {
         let start = Some(shard.to_owned());
         let request =
@@ -211,7 +211,7 @@ fn the_beginning_of_a_stream_without_records_is_a_place_to_read_from() {
     let database = database();
     create(&database, "Tab", Some(StreamViewType::NewImage));
     let stream = streams_of(&database, "Tab").pop().unwrap();
-    let starting = describe(&database, &stream).unwrap().shards[0].starting;
+    let starting = describe(&database, &stream).unwrap().shards[0].range.starting;
     let places = [ShardPosition::AtSequenceNumber(starting), ShardPosition::AfterSequenceNumber(starting)];
     let early = places.map(|place| iterator(&database, &stream, place).unwrap());
     assert!(early.iter().all(|place| read(&database, place, None).unwrap().records.is_empty()));
@@ -221,7 +221,7 @@ fn the_beginning_of_a_stream_without_records_is_a_place_to_read_from() {
     for place in early.into_iter().chain(places.map(|place| iterator(&database, &stream, place).unwrap())) {
         assert_eq!(read(&database, &place, None).unwrap().records.len(), 2);
     }
-    assert_eq!(describe(&database, &stream).unwrap().shards[0].starting, starting);
+    assert_eq!(describe(&database, &stream).unwrap().shards[0].range.starting, starting);
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn the_stream_of_a_deleted_table_stays_readable_for_a_day() {
     database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
     let stream = streams_of(&database, "Tab").pop().unwrap();
     let found = describe(&database, &stream).unwrap();
-    assert_eq!((found.status, found.shards[0].ending.is_some()), (StreamStatus::Disabled, true));
+    assert_eq!((found.status, found.shards[0].range.ending.is_some()), (StreamStatus::Disabled, true));
     assert_eq!(all_records(&database, "Tab").len(), 4);
     let start = iterator(&database, &stream, ShardPosition::TrimHorizon).unwrap();
     assert_eq!(read(&database, &start, Some(4)).unwrap().next_shard_iterator, None);

@@ -11,7 +11,7 @@ use ddbfs::codec::{dynamodb_json, key, plain_json, wire};
 use ddbfs::expr::partiql::{self, Statement, keys, plan};
 use ddbfs::expr::placeholders::Scope;
 use ddbfs::expr::{KeySchemaView, PlaceholderUse, condition, key_condition, projection, update};
-use ddbfs::model::api::Placeholders;
+use ddbfs::model::api::*;
 use ddbfs::model::schema::{KeyAttribute, KeyAttributeType, KeySchema};
 use ddbfs::model::{AttributeValue, Item, Number};
 
@@ -46,27 +46,27 @@ pub fn wire(data: &[u8]) {
         }
         (Err(_), Err(_)) => return,
     };
-    let _ = wire::put_item::request(json.root());
-    let _ = wire::get_item::request(json.root());
-    let _ = wire::delete_item::request(json.root());
-    let _ = wire::query::request(json.root());
-    let _ = wire::scan::request(json.root());
+    let _ = wire::request::<PutItemRequest>(json.root());
+    let _ = wire::request::<GetItemRequest>(json.root());
+    let _ = wire::request::<DeleteItemRequest>(json.root());
+    let _ = wire::request::<QueryRequest>(json.root());
+    let _ = wire::request::<ScanRequest>(json.root());
     let _ = wire::create_table::request(json.root());
-    let _ = wire::delete_table::request(json.root());
-    let _ = wire::describe_table::request(json.root());
-    let _ = wire::list_tables::request(json.root());
-    let _ = wire::update_item::request(json.root());
-    let _ = wire::batch_get_item::request(json.root());
-    let _ = wire::batch_write_item::request(json.root());
-    let _ = wire::transact_get_items::request(json.root());
-    let _ = wire::transact_write_items::request(json.root());
-    let _ = wire::execute_statement::request(json.root());
-    let _ = wire::batch_execute_statement::request(json.root());
-    let _ = wire::execute_transaction::request(json.root());
-    let _ = wire::describe_stream::request(json.root());
-    let _ = wire::get_records::request(json.root());
-    let _ = wire::get_shard_iterator::request(json.root());
-    let _ = wire::list_streams::request(json.root());
+    let _ = wire::request::<DeleteTableRequest>(json.root());
+    let _ = wire::request::<DescribeTableRequest>(json.root());
+    let _ = wire::request::<ListTablesRequest>(json.root());
+    let _ = wire::request::<UpdateItemRequest>(json.root());
+    let _ = wire::request::<BatchGetItemRequest>(json.root());
+    let _ = wire::request::<BatchWriteItemRequest>(json.root());
+    let _ = wire::request::<TransactGetItemsRequest>(json.root());
+    let _ = wire::request::<TransactWriteItemsRequest>(json.root());
+    let _ = wire::request::<ExecuteStatementRequest>(json.root());
+    let _ = wire::request::<BatchExecuteStatementRequest>(json.root());
+    let _ = wire::request::<ExecuteTransactionRequest>(json.root());
+    let _ = wire::request::<DescribeStreamRequest>(json.root());
+    let _ = wire::request::<GetRecordsRequest>(json.root());
+    let _ = wire::request::<GetShardIteratorRequest>(json.root());
+    let _ = wire::request::<ListStreamsRequest>(json.root());
 }
 
 /// PartiQL: what parses names one item or none, and the ranges of a SELECT with what is left to evaluate find just what its clause says.

@@ -23,8 +23,8 @@ enum Request {
 fn request(db: &LocalDatabase, path: &QueryPath) -> Request {
     let body = Document::parse(path.render(db, ResultKind::RequestJson).expect("a request")).expect("JSON");
     match path.kind() {
-        QueryKind::Query => Request::Query(wire::query::request(body.root()).expect("a query")),
-        QueryKind::Scan => Request::Scan(wire::scan::request(body.root()).expect("a scan")),
+        QueryKind::Query => Request::Query(wire::request(body.root()).expect("a query")),
+        QueryKind::Scan => Request::Scan(wire::request(body.root()).expect("a scan")),
     }
 }
 

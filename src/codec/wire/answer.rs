@@ -1,5 +1,6 @@
 //! Reading what another service answered. A member of a wrong type is an error, not an absent one: what is read here becomes files.
 
+use super::error::WireError;
 use super::shape::Members;
 use super::{attribute_value, json_type};
 use crate::codec::json::document::{Json, List};
@@ -13,6 +14,14 @@ const ITEM_BYTES_TAKEN: usize = 2 * ITEM_BYTES_MAX;
 /// What is wrong with an answer.
 pub fn unreadable(what: impl std::fmt::Display) -> Error {
     RemoteError::unreadable(what).into()
+}
+
+/// What a reader of requests says of an answer.
+pub fn of_wire(error: WireError) -> Error {
+    match error {
+        WireError::Request(error @ Error::Remote(_)) => error,
+        error => unreadable(error),
+    }
 }
 
 /// The answer's members.

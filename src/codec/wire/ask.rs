@@ -1,10 +1,12 @@
 //! Writing requests: members that several operations share. A member that is absent is left out.
 
+use serde_json::{Map, Value};
+
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json::{write_item, write_value};
 use crate::model::Word;
 use crate::model::api::legacy::{AttributeUpdate, ConditionalOperator, LegacyCondition};
-use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity};
+use crate::model::api::{ConditionParameter, Placeholders};
 use crate::model::{AttributeValue, Item};
 
 impl ObjectWriter<'_> {
@@ -35,6 +37,13 @@ impl ObjectWriter<'_> {
         }
     }
 
+    /// The members of a tree.
+    pub fn tree(&mut self, members: Map<String, Value>) {
+        for (name, value) in members {
+            self.member(&name).extend(value.to_string().into_bytes());
+        }
+    }
+
     pub fn item(&mut self, name: &str, item: &Item) {
         write_item(item, self.member(name));
     }
@@ -52,11 +61,6 @@ impl ObjectWriter<'_> {
     }
 }
 
-/// `ReturnConsumedCapacity`.
-pub fn capacity(detail: ReturnConsumedCapacity, object: &mut ObjectWriter<'_>) {
-    object.word_unless(ReturnConsumedCapacity::None, "ReturnConsumedCapacity", detail);
-}
-
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`.
 pub fn placeholders(placeholders: &Placeholders, object: &mut ObjectWriter<'_>) {
     if let Some(names) = &placeholders.names {
@@ -68,13 +72,6 @@ pub fn placeholders(placeholders: &Placeholders, object: &mut ObjectWriter<'_>) 
         let mut map = ObjectWriter::start(object.member("ExpressionAttributeValues"));
         values.iter().for_each(|(alias, value)| write_value(value, map.member(alias)));
         map.end();
-    }
-}
-
-/// `AttributesToGet`.
-pub fn attributes_to_get(names: Option<&Vec<String>>, object: &mut ObjectWriter<'_>) {
-    if let Some(names) = names {
-        write::list(names.iter(), object.member("AttributesToGet"), |name, out| write::string(name, out));
     }
 }
 

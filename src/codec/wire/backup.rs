@@ -28,13 +28,13 @@ const TARGET: Member = Member::new("TargetTableName", Shape::String).required().
 
 static CREATE: Structure = Structure {
     name: "CreateBackupInput",
-    members: &[members::TABLE_NAME, Member::new("BackupName", Shape::String).required().rules(NAME_RULES)],
+    members: &[Member::new("TableName", Shape::String), Member::new("BackupName", Shape::String).required().rules(NAME_RULES)],
 };
 static BACKUP: Structure = Structure { name: "DescribeBackupInput", members: &[BACKUP_ARN] };
 static LIST: Structure = Structure {
     name: "ListBackupsInput",
     members: &[
-        members::TABLE_NAME,
+        Member::new("TableName", Shape::String),
         Member::new("Limit", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(100)]),
         Member::new("TimeRangeLowerBound", Shape::Long),
         Member::new("TimeRangeUpperBound", Shape::Long),
@@ -73,7 +73,7 @@ static TO_POINT_IN_TIME: Structure = restore_shape!(
 static CONTINUOUS: Structure = Structure {
     name: "UpdateContinuousBackupsInput",
     members: &[
-        members::TABLE_NAME,
+        Member::new("TableName", Shape::String),
         Member::new(
             "PointInTimeRecoverySpecification",
             Shape::Structure(&Structure {
@@ -87,7 +87,8 @@ static CONTINUOUS: Structure = Structure {
         .required(),
     ],
 };
-static DESCRIBE_CONTINUOUS: Structure = Structure { name: "DescribeContinuousBackupsInput", members: &[members::TABLE_NAME] };
+static DESCRIBE_CONTINUOUS: Structure =
+    Structure { name: "DescribeContinuousBackupsInput", members: &[Member::new("TableName", Shape::String)] };
 
 fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let members = members::typed(json, shape)?;

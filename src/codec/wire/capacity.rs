@@ -3,59 +3,65 @@
 use std::collections::BTreeMap;
 
 use super::answer;
-use super::shape::Members;
+use super::declared::*;
+use super::error::WireError;
+use super::shape::{Members, Shape, Structure};
 use super::write::{self, ObjectWriter};
-use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
+use crate::model::api::common::common;
 use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedCapacity};
-use crate::model::arn;
-use crate::model::{Error, TableName};
+use crate::model::{Error, Item, TableName};
 
-/// What of a request decides how its response reports capacity. Kept aside, as an operation takes its request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reporting {
-    /// The table as it was named: by its ARN, if that was sent (docs/dynamodb.md 10.4).
-    pub table: String,
-    pub detail: ReturnConsumedCapacity,
-}
+common!(wire);
 
-impl Reporting {
-    /// Of an operation on one table, by its body.
-    #[must_use]
-    pub fn of(json: Json<'_>, detail: ReturnConsumedCapacity) -> Self {
-        let table = json.get("TableName").and_then(Json::as_str).unwrap_or_default().to_owned();
-        Self { table, detail }
+/// What was consumed of one table, where it is asked for.
+#[derive(Debug)]
+pub struct Consumed;
+
+impl Form<ConsumedCapacity> for Consumed {
+    const SHAPE: Shape = TOLD;
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<ConsumedCapacity>, WireError> {
+        Ok(Members::of(json).map(read_table))
     }
 
-    /// The member `ConsumedCapacity`, if it was asked for.
-    pub fn write(&self, consumed: &ConsumedCapacity, response: &mut ObjectWriter<'_>) {
-        let Some(indexes) = with_indexes(self.detail) else { return };
-        let out = response.member("ConsumedCapacity");
-        table(&self.table, consumed, (indexes, Units::Plain), out);
+    /// Of a table whose name the request told.
+    fn write(_: &ConsumedCapacity, _: &mut Vec<u8>) {}
+
+    fn put(value: &ConsumedCapacity, name: &str, object: &mut ObjectWriter<'_>) {
+        let Some(indexes) = with_indexes(object.context.detail) else { return };
+        let shown = object.context.named.first().map_or("", String::as_str);
+        table(shown, value, (indexes, Units::Plain), object.member(name));
     }
 }
 
-/// The tables that a transaction named by their ARNs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SentArns(Vec<(TableName, String)>);
+/// What was consumed of several tables, by their names, where it is asked for.
+macro_rules! consumed_by_table {
+    ($($form:ident $units:ident;)*) => {
+        $(
+            #[derive(Debug)]
+            pub struct $form;
 
-impl SentArns {
-    /// Of the actions of a transaction's body.
-    #[must_use]
-    pub fn of_transaction(json: Json<'_>) -> Self {
-        let actions = json.get("TransactItems").and_then(Json::as_list).unwrap_or_default();
-        let members = actions.filter_map(Json::as_object).flat_map(|action| action.values());
-        let names = members.filter_map(|member| member.get("TableName")?.as_str());
-        let arns = names.filter_map(|name| Some((arn::table_named(name).ok()?, name.to_owned())));
-        Self(arns.filter(|(table, sent)| table.as_str() != sent).collect())
-    }
+            impl Form<Vec<(TableName, ConsumedCapacity)>> for $form {
+                const SHAPE: Shape = TOLD;
 
-    /// The table as it was named.
-    #[must_use]
-    pub fn shown<'n>(&'n self, table: &'n TableName) -> &'n str {
-        self.0.iter().find(|(named, _)| named == table).map_or(table.as_str(), |(_, arn)| arn)
-    }
+                fn read(json: Json<'_>, _: Sender) -> Result<Option<Vec<(TableName, ConsumedCapacity)>>, WireError> {
+                    Ok(Some(of_reads(entries(json)?).0))
+                }
+
+                fn write(_: &Vec<(TableName, ConsumedCapacity)>, _: &mut Vec<u8>) {}
+
+                fn put(value: &Vec<(TableName, ConsumedCapacity)>, _: &str, object: &mut ObjectWriter<'_>) {
+                    write_by_table(value, Units::$units, object);
+                }
+            }
+        )*
+    };
 }
+consumed_by_table! { PlainUnits Plain; ReadUnits Read; }
+
+/// Only answers have it.
+const TOLD: Shape = Shape::Structure(&Structure { name: "ConsumedCapacity", members: &[] });
 
 /// Which units a table's entry has beside `CapacityUnits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,13 +74,18 @@ pub enum Units {
 }
 
 /// The member `ConsumedCapacity` of an operation on several tables, if it was asked for.
+pub fn write_by_table(consumed: &[(TableName, ConsumedCapacity)], units: Units, response: &mut ObjectWriter<'_>) {
+    let context = response.context;
+    write_list(units, consumed.iter().map(|(name, consumed)| (context.shown(name), consumed)), response);
+}
+
+/// The same of tables by their names.
 pub fn write_list<'a>(
-    detail: ReturnConsumedCapacity,
     units: Units,
     tables: impl Iterator<Item = (&'a str, &'a ConsumedCapacity)>,
     response: &mut ObjectWriter<'_>,
 ) {
-    let Some(indexes) = with_indexes(detail) else { return };
+    let Some(indexes) = with_indexes(response.context.detail) else { return };
     let out = response.member("ConsumedCapacity");
     write::list(tables, out, |(name, consumed), out| table(name, consumed, (indexes, units), out));
 }
@@ -126,13 +137,6 @@ fn arms(name: &str, arms: &BTreeMap<String, f64>, units: Units, object: &mut Obj
     indexes.end();
 }
 
-/// The member `ItemCollectionMetrics`, where the operation gave any.
-pub fn write_metrics(metrics: Option<&ItemCollectionMetrics>, response: &mut ObjectWriter<'_>) {
-    if let Some(metrics) = metrics {
-        collection(metrics, response.member("ItemCollectionMetrics"));
-    }
-}
-
 /// The member `ItemCollectionMetrics` of an operation on several tables, where it gave any.
 pub fn write_metrics_by_table<'a>(
     tables: impl Iterator<Item = (&'a str, &'a [ItemCollectionMetrics])>,
@@ -144,21 +148,22 @@ pub fn write_metrics_by_table<'a>(
     }
     let mut object = ObjectWriter::start(response.member("ItemCollectionMetrics"));
     for (name, collections) in tables {
-        write::list(collections.iter(), object.member(name), collection);
+        write::list(collections.iter(), object.member(name), ItemCollectionMetrics::write);
     }
     object.end();
 }
 
-fn collection(metrics: &ItemCollectionMetrics, out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::start(out);
-    dynamodb_json::write_item(&metrics.key, object.member("ItemCollectionKey"));
-    write::list(metrics.size_estimate_range_gb.into_iter(), object.member("SizeEstimateRangeGB"), write::double);
-    object.end();
-}
+impl Field for [f64; 2] {
+    const SHAPE: Shape = Shape::List(&super::members::STRING);
 
-/// The member `ConsumedCapacity` of an answer about one table; nothing where it is absent.
-pub fn read(members: Members<'_>) -> ConsumedCapacity {
-    members.structure("ConsumedCapacity").map(read_table).unwrap_or_default()
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        let mut sizes = json.as_list().unwrap_or_default().filter_map(Json::as_f64);
+        Ok(sizes.next().zip(sizes.next()).map(|(least, most)| [least, most]))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write::list(self.iter().copied(), out, write::double);
+    }
 }
 
 /// What was consumed of a table, and are these units of reads.
@@ -169,12 +174,16 @@ pub type Entry = (TableName, ConsumedCapacity, bool);
 /// # Errors
 /// An entry without the name of its table.
 pub fn read_list(members: Members<'_>) -> Result<Vec<Entry>, Error> {
+    members.get("ConsumedCapacity").map_or(Ok(Vec::new()), entries)
+}
+
+fn entries(json: Json<'_>) -> Result<Vec<Entry>, Error> {
     let entry = |json: Json<'_>| {
         let members = answer::members(json)?;
         let name = answer::table_name(answer::text(members, "TableName")?)?;
         Ok((name, read_table(members), members.has("ReadCapacityUnits")))
     };
-    members.list("ConsumedCapacity").unwrap_or_default().map(entry).collect()
+    json.as_list().unwrap_or_default().map(entry).collect()
 }
 
 /// The entries without what they are units of, and are they those of reads.
@@ -206,32 +215,16 @@ fn read_units(members: Members<'_>) -> f64 {
     members.get("CapacityUnits").and_then(Json::as_f64).unwrap_or(0.0)
 }
 
-/// The member `ItemCollectionMetrics`, where there is one.
-///
-/// # Errors
-/// One without key or sizes.
-pub fn read_metrics(members: Members<'_>) -> Result<Option<ItemCollectionMetrics>, Error> {
-    members.get("ItemCollectionMetrics").map(read_collection).transpose()
-}
-
-/// The same by table.
+/// The member `ItemCollectionMetrics` by table.
 ///
 /// # Errors
 /// One without key or sizes, or of no table.
 pub fn read_metrics_by_table(members: Members<'_>) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let of_table = |(name, json): (&str, Json<'_>)| {
-        let collections = json.as_list().unwrap_or_default().map(read_collection).collect::<Result<_, _>>()?;
-        Ok((answer::table_name(name)?, collections))
+        let collections = Field::read(json, Sender::Service).map_err(answer::of_wire)?;
+        Ok((answer::table_name(name)?, collections.unwrap_or_default()))
     };
     members.structure("ItemCollectionMetrics").into_iter().flat_map(Members::iter).map(of_table).collect()
-}
-
-fn read_collection(json: Json<'_>) -> Result<ItemCollectionMetrics, Error> {
-    let members = answer::members(json)?;
-    let mut sizes = members.list("SizeEstimateRangeGB").unwrap_or_default().filter_map(Json::as_f64);
-    let sizes = sizes.next().zip(sizes.next()).ok_or_else(|| answer::missing("SizeEstimateRangeGB"))?;
-    let key = answer::item(members, "ItemCollectionKey")?.ok_or_else(|| answer::missing("ItemCollectionKey"))?;
-    Ok(ItemCollectionMetrics { key, size_estimate_range_gb: sizes.into() })
 }
 
 #[cfg(test)]
@@ -241,9 +234,9 @@ mod tests {
     #[track_caller]
     fn check(detail: ReturnConsumedCapacity, expected: &str) {
         let consumed = ConsumedCapacity { table: 1.0, global_indexes: [("gsi".to_owned(), 2.5)].into(), ..Default::default() };
-        let mut out = Vec::new();
-        let mut object = ObjectWriter::start(&mut out);
-        Reporting { table: "Orders".to_owned(), detail }.write(&consumed, &mut object);
+        let (mut out, context) = (Vec::new(), write::Context::of_table("Orders", detail));
+        let mut object = ObjectWriter::start_in(&context, &mut out);
+        Consumed::put(&consumed, "ConsumedCapacity", &mut object);
         object.end();
         assert_eq!(String::from_utf8_lossy(&out), expected);
     }

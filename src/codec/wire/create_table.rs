@@ -2,63 +2,41 @@
 
 use serde_json::{Map, Value, json};
 
+use super::declared::*;
 use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::{answer, table_answer, table_description, table_members, table_settings};
+use super::write::ObjectWriter;
+use super::{table_description, table_members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::Word;
-use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition};
-use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, NON_KEY_ATTRIBUTES_MAX};
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, ProvisionedThroughput};
-use crate::model::{Error, IndexSchema, TableSchema};
+use crate::model::api::TableDescription;
+use crate::model::api::create_table::*;
+use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, NON_KEY_ATTRIBUTES_MAX};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::{IndexSchema, TableSchema};
 
-const ATTRIBUTE_NAME: Member =
-    Member::new("AttributeName", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)]);
+create_table!(wire);
 
-static ATTRIBUTE_DEFINITION: Element = Element {
-    shape: Shape::Structure(&Structure {
-        name: "AttributeDefinition",
-        members: &[ATTRIBUTE_NAME, Member::new("AttributeType", Shape::String).required().rules(&[Rule::OneOf(&["B", "N", "S"])])],
-    }),
-    rules: &[],
-};
+wire! {
+    KeyAttribute = "AttributeDefinition" {
+        required name: String as AttributeName = "AttributeName",
+        required attribute_type: KeyAttributeType,
+    }
 
-static KEY_SCHEMA_ELEMENT: Element = Element {
-    shape: Shape::Structure(&Structure {
-        name: "KeySchemaElement",
-        members: &[ATTRIBUTE_NAME, Member::new("KeyType", Shape::String).required().rules(&[Rule::OneOf(&["HASH", "RANGE"])])],
-    }),
-    rules: &[],
-};
+    ProvisionedThroughput = "ProvisionedThroughput" {
+        required write_capacity_units: u64 [ValueMin(1)],
+        required read_capacity_units: u64 [ValueMin(1)],
+    }
+}
 
-static PROJECTION: Structure = Structure {
-    name: "Projection",
-    members: &[
-        Member::new("ProjectionType", Shape::String).rules(&[Rule::OneOf(&["ALL", "INCLUDE", "KEYS_ONLY"])]),
-        Member::new("NonKeyAttributes", Shape::List(&NON_KEY_ATTRIBUTE))
-            .rules(&[Rule::LengthMin(1), Rule::LengthMax(NON_KEY_ATTRIBUTES_MAX)]),
-    ],
-};
-
-static NON_KEY_ATTRIBUTE: Element =
-    Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)] };
-
-static THROUGHPUT: Structure = Structure {
-    name: "ProvisionedThroughput",
-    members: &[
-        Member::new("WriteCapacityUnits", Shape::Long).required().rules(&[Rule::ValueMin(1)]),
-        Member::new("ReadCapacityUnits", Shape::Long).required().rules(&[Rule::ValueMin(1)]),
-    ],
-};
-
-const KEY_SCHEMA: Member = Member::new("KeySchema", Shape::List(&KEY_SCHEMA_ELEMENT)).required();
+const KEY_SCHEMA: Member = Member::new("KeySchema", <Vec<KeySchemaElement>>::SHAPE).required();
 const KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2)];
 const GLOBAL_KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2 * INDEX_KEY_ATTRIBUTES_MAX)];
 const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
-const PROJECTION_MEMBER: Member = Member::new("Projection", Shape::Structure(&PROJECTION)).required();
-pub(super) const THROUGHPUT_MEMBER: Member = Member::new("ProvisionedThroughput", Shape::Structure(&THROUGHPUT));
+const PROJECTION_MEMBER: Member = Member::new("Projection", ProjectionDefinition::SHAPE).required();
+pub(super) const THROUGHPUT_MEMBER: Member = Member::new("ProvisionedThroughput", ProvisionedThroughput::SHAPE);
 
 pub(super) static LOCAL_INDEX: Element = Element {
     shape: Shape::Structure(&Structure {
@@ -83,7 +61,7 @@ static GLOBAL_INDEX_STRUCTURE: Structure = Structure { name: "GlobalSecondaryInd
 pub(super) static CREATE_INDEX: Structure = Structure { name: "CreateGlobalSecondaryIndexAction", members: GLOBAL_INDEX_MEMBERS };
 
 pub(super) static GLOBAL_INDEX: Element = Element { shape: Shape::Structure(&GLOBAL_INDEX_STRUCTURE), rules: &[] };
-pub(super) const ATTRIBUTE_DEFINITIONS: Member = Member::new("AttributeDefinitions", Shape::List(&ATTRIBUTE_DEFINITION));
+pub(super) const ATTRIBUTE_DEFINITIONS: Member = Member::new("AttributeDefinitions", <Vec<KeyAttribute>>::SHAPE);
 pub(super) const BILLING_MODE: Member =
     Member::new("BillingMode", Shape::String).rules(&[Rule::OneOf(&["PROVISIONED", "PAY_PER_REQUEST"])]);
 
@@ -91,7 +69,7 @@ pub static SHAPE: Structure = Structure {
     name: "CreateTableInput",
     members: &[
         ATTRIBUTE_DEFINITIONS.required(),
-        members::TABLE_NAME,
+        Member::new("TableName", Shape::String),
         BILLING_MODE,
         THROUGHPUT_MEMBER,
         KEY_SCHEMA.rules(KEY_SCHEMA_RULES),
@@ -114,40 +92,62 @@ pub static SHAPE: Structure = Structure {
 /// Refused when present, whatever it holds.
 static VECTOR_INDEX: Element = Element { shape: Shape::Structure(&Structure { name: "VectorIndex", members: &[] }), rules: &[] };
 
+impl Declared for CreateTableRequest {
+    const STRUCTURE: &'static Structure = &SHAPE;
+
+    /// What concerns keys and indexes the operation checks.
+    fn check(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+        names::new_table(members)?;
+        members::constrained(json, &SHAPE)?;
+        members::refuse(members, &["GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
+        table_settings::check(members, members.word("BillingMode").unwrap_or(BillingMode::Provisioned))
+    }
+
+    fn read_members(members: Members<'_>, _: Sender) -> Result<Self, WireError> {
+        Ok(Self {
+            table_name: names::new_table(members)?,
+            attribute_definitions: attribute_definitions(members)?.unwrap_or_default(),
+            key_schema: table_members::key_schema(members),
+            billing_mode: members.word("BillingMode"),
+            throughput: table_members::throughput(members),
+            local_indexes: indexes(members, "LocalSecondaryIndexes", IndexKind::Local)?,
+            global_indexes: indexes(members, "GlobalSecondaryIndexes", IndexKind::Global)?,
+            deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
+            settings: table_settings::read(members),
+        })
+    }
+
+    fn write_members(&self, object: &mut ObjectWriter<'_>) {
+        let mut members = Map::new();
+        members.insert("TableName".to_owned(), json!(self.table_name.as_str()));
+        members.insert("AttributeDefinitions".to_owned(), table_description::definitions_to_json(&self.attribute_definitions));
+        members.insert("KeySchema".to_owned(), table_description::key_schema_to_json(&self.key_schema));
+        let indexes = [("LocalSecondaryIndexes", &self.local_indexes), ("GlobalSecondaryIndexes", &self.global_indexes)];
+        for (name, indexes) in indexes {
+            if let Some(indexes) = indexes {
+                members.insert(name.to_owned(), indexes.iter().map(definition_to_json).collect());
+            }
+        }
+        add_billing((self.billing_mode, self.throughput), &mut members);
+        if self.deletion_protection {
+            members.insert("DeletionProtectionEnabled".to_owned(), json!(true));
+        }
+        table_settings::to_json(&self.settings, &mut members);
+        object.tree(members);
+    }
+}
+
 /// Reads a body, or a `schema.json`.
 ///
 /// # Errors
-/// The service's first objection to types, constraints and the members that are only kept; what concerns keys and indexes the
-/// operation checks.
+/// The service's first objection to types, constraints and the members that are only kept.
 pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
-    let members = members::typed(json, &SHAPE)?;
-    let table_name = names::new_table(members)?;
-    members::constrained(json, &SHAPE)?;
-    members::refuse(members, &["GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
-    let billing_mode = members.word("BillingMode");
-    table_settings::check(members, billing_mode.unwrap_or(BillingMode::Provisioned))?;
-    Ok(CreateTableRequest {
-        table_name,
-        attribute_definitions: table_members::structures(members, "AttributeDefinitions").filter_map(key_attribute).collect(),
-        key_schema: table_members::key_schema(members),
-        billing_mode,
-        throughput: table_members::throughput(members),
-        local_indexes: indexes(members, "LocalSecondaryIndexes", IndexKind::Local)?,
-        global_indexes: indexes(members, "GlobalSecondaryIndexes", IndexKind::Global)?,
-        deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
-        settings: table_settings::read(members),
-    })
+    super::request(json)
 }
 
 /// `AttributeDefinitions`; `None` when it is absent.
-pub(super) fn attribute_definitions(members: Members<'_>) -> Option<Vec<KeyAttribute>> {
-    members
-        .has("AttributeDefinitions")
-        .then(|| table_members::structures(members, "AttributeDefinitions").filter_map(key_attribute).collect())
-}
-
-fn key_attribute(members: Members<'_>) -> Option<KeyAttribute> {
-    Some(KeyAttribute { attribute_type: members.word("AttributeType")?, name: members.owned("AttributeName")? })
+pub(super) fn attribute_definitions(members: Members<'_>) -> Result<Option<Vec<KeyAttribute>>, WireError> {
+    optional::<_, Plain>(members, "AttributeDefinitions", Sender::Client)
 }
 
 pub(super) fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Result<Option<Vec<IndexDefinition>>, WireError> {
@@ -215,32 +215,6 @@ pub(super) fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
     })
 }
 
-/// The response's body as a tree.
-#[must_use]
-pub fn response_to_json(response: &CreateTableResponse) -> Value {
-    json!({ "TableDescription": table_description::to_json(&response.table_description) })
-}
-
-/// Appends the body of a request.
-pub fn write_request(request: &CreateTableRequest, out: &mut Vec<u8>) {
-    let mut members = Map::new();
-    members.insert("TableName".to_owned(), json!(request.table_name.as_str()));
-    members.insert("AttributeDefinitions".to_owned(), table_description::definitions_to_json(&request.attribute_definitions));
-    members.insert("KeySchema".to_owned(), table_description::key_schema_to_json(&request.key_schema));
-    let indexes = [("LocalSecondaryIndexes", &request.local_indexes), ("GlobalSecondaryIndexes", &request.global_indexes)];
-    for (name, indexes) in indexes {
-        if let Some(indexes) = indexes {
-            members.insert(name.to_owned(), indexes.iter().map(definition_to_json).collect());
-        }
-    }
-    add_billing((request.billing_mode, request.throughput), &mut members);
-    if request.deletion_protection {
-        members.insert("DeletionProtectionEnabled".to_owned(), json!(true));
-    }
-    table_settings::to_json(&request.settings, &mut members);
-    out.extend(Value::Object(members).to_string().into_bytes());
-}
-
 /// `BillingMode` and `ProvisionedThroughput`.
 pub(super) fn add_billing(
     (mode, throughput): (Option<BillingMode>, Option<ProvisionedThroughput>),
@@ -270,13 +244,4 @@ pub(super) fn definition_to_json(index: &IndexDefinition) -> Value {
     add_billing((None, index.throughput), &mut out);
     table_settings::throughput_to_json(&index.settings, &mut out);
     Value::Object(out)
-}
-
-/// Reads the body of an answer, given at `at_ms`.
-///
-/// # Errors
-/// It is none.
-pub fn read_response(json: Json<'_>, at_ms: u64) -> Result<CreateTableResponse, Error> {
-    let members = answer::structure(answer::members(json)?, "TableDescription")?;
-    Ok(CreateTableResponse { table_description: table_answer::read(members, at_ms)? })
 }

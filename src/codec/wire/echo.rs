@@ -136,9 +136,11 @@ fn members(json: Json<'_>, structure: &Structure, echo: &mut Echo) -> fmt::Resul
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::{attribute_value, batch_get_item, create_table, transact_write_items};
+    use super::super::declared::Declared;
+    use super::super::{attribute_value, create_table};
     use super::*;
     use crate::codec::json::document::Document;
+    use crate::model::api::{BatchGetItemRequest, TransactWriteItemsRequest};
 
     /// What is shown of the one member of a request.
     fn check(body: &Value, request: &Structure, expected: &str) {
@@ -156,7 +158,7 @@ mod tests {
         );
         check(
             &json!({"TransactItems": [{"Delete": {"TableName": "Tab"}}]}),
-            &transact_write_items::SHAPE,
+            TransactWriteItemsRequest::STRUCTURE,
             "[TransactWriteItem(conditionCheck=null, put=null, delete=Delete(key=null, tableName=Tab, conditionExpression=null, \
              expressionAttributeNames=null, expressionAttributeValues=null, returnValuesOnConditionCheckFailure=null), update=null)]",
         );
@@ -167,7 +169,7 @@ mod tests {
             &attribute_value::ATTRIBUTE_VALUE,
             &format!("{{x=AttributeValue(s=null, n=null, b=null, {sets}, {nulls})}}"),
         );
-        check(&json!({"RequestItems": {"a b": {"Keys": []}}}), &batch_get_item::SHAPE, r#"{"a b":{"Keys":[]}}"#);
+        check(&json!({"RequestItems": {"a b": {"Keys": []}}}), BatchGetItemRequest::STRUCTURE, r#"{"a b":{"Keys":[]}}"#);
     }
 
     #[test]

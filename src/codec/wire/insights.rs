@@ -14,13 +14,15 @@ use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, Update
 const ACCESSED: &str = "ACCESSED_AND_THROTTLED_KEYS";
 const THROTTLED: &str = "THROTTLED_KEYS";
 
-static DESCRIBE: Structure =
-    Structure { name: "DescribeContributorInsightsInput", members: &[members::TABLE_NAME, members::INDEX_NAME] };
+static DESCRIBE: Structure = Structure {
+    name: "DescribeContributorInsightsInput",
+    members: &[Member::new("TableName", Shape::String), Member::new("IndexName", Shape::String).rules(names::NAME_RULES)],
+};
 static UPDATE: Structure = Structure {
     name: "UpdateContributorInsightsInput",
     members: &[
-        members::TABLE_NAME,
-        members::INDEX_NAME,
+        Member::new("TableName", Shape::String),
+        Member::new("IndexName", Shape::String).rules(names::NAME_RULES),
         Member::new("ContributorInsightsAction", Shape::String).required().rules(&[Rule::OneOf(&["ENABLE", "DISABLE"])]),
         Member::new("ContributorInsightsMode", Shape::String).rules(&[Rule::OneOf(&[ACCESSED, THROTTLED])]),
     ],
@@ -28,7 +30,7 @@ static UPDATE: Structure = Structure {
 static LIST: Structure = Structure {
     name: "ListContributorInsightsInput",
     members: &[
-        members::TABLE_NAME,
+        Member::new("TableName", Shape::String),
         Member::new("NextToken", Shape::String),
         Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)]),
     ],

@@ -255,13 +255,14 @@ fn token(json: Json<'_>) -> &'static str {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::put_item;
+    use super::super::declared::Declared;
     use super::*;
     use crate::codec::json::document::Document;
+    use crate::model::api::PutItemRequest;
 
     fn check_put(body: &Value, expected: &str) {
         let document = Document::of(body);
-        let found = document.root().as_object().map_or(Ok(()), |members| check(members, &put_item::SHAPE));
+        let found = document.root().as_object().map_or(Ok(()), |members| check(members, PutItemRequest::STRUCTURE));
         let found = found.map_or_else(|error| error.to_string(), |()| String::new());
         assert_eq!(found, expected, "{body}");
     }

@@ -2,11 +2,13 @@
 
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::error::WireError;
+use super::field::{Field, Group, Sender};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::{constraint, json_type, legacy};
+use super::write::ObjectWriter;
+use super::{ask, constraint, json_type, legacy};
 use crate::codec::json::document::Json;
 use crate::model::Word;
-use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, ReturnValues};
+use crate::model::api::{ConditionParameter, Placeholders, ReturnValues};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{ExpressionError, ValueError};
@@ -20,11 +22,8 @@ pub static STRING: Element = Element { shape: Shape::String, rules: &[] };
 
 pub const RETURN_CONSUMED_CAPACITY: Member =
     Member::new("ReturnConsumedCapacity", Shape::String).rules(&[Rule::OneOf(&["INDEXES", "TOTAL", "NONE"])]);
-pub const TABLE_NAME: Member = Member::new("TableName", Shape::String);
-pub const INDEX_NAME: Member = Member::new("IndexName", Shape::String).rules(super::names::NAME_RULES);
 pub const KEY: Member = Member::new("Key", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
-pub const EXCLUSIVE_START_KEY: Member = Member::new("ExclusiveStartKey", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
-pub const CONSISTENT_READ: Member = Member::new("ConsistentRead", Shape::Boolean);
+pub const EXCLUSIVE_START_KEY: Member = Member { name: "ExclusiveStartKey", ..KEY };
 pub const PROJECTION_EXPRESSION: Member = Member::new("ProjectionExpression", Shape::String);
 pub const FILTER_EXPRESSION: Member = Member::new("FilterExpression", Shape::String);
 pub const CONDITION_EXPRESSION: Member = Member::new("ConditionExpression", Shape::String);
@@ -34,14 +33,6 @@ pub const RETURN_VALUES: Member =
     Member::new("ReturnValues", Shape::String).rules(&[Rule::OneOf(&["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"])]);
 pub const RETURN_ITEM_COLLECTION_METRICS: Member =
     Member::new("ReturnItemCollectionMetrics", Shape::String).rules(&[Rule::OneOf(&["SIZE", "NONE"])]);
-pub const RETURN_VALUES_ON_FAILURE: Member =
-    Member::new("ReturnValuesOnConditionCheckFailure", Shape::String).rules(&[Rule::OneOf(&["ALL_OLD", "NONE"])]);
-pub const SELECT: Member = Member::new("Select", Shape::String).rules(&[Rule::OneOf(&[
-    "SPECIFIC_ATTRIBUTES",
-    "COUNT",
-    "ALL_ATTRIBUTES",
-    "ALL_PROJECTED_ATTRIBUTES",
-])]);
 pub const ATTRIBUTES_TO_GET: Member = Member::new("AttributesToGet", Shape::List(&STRING)).rules(&[Rule::LengthMin(1)]);
 pub const CONDITIONAL_OPERATOR: Member = Member::new("ConditionalOperator", Shape::String).rules(&[Rule::OneOf(&["OR", "AND"])]);
 const COMPARISON_OPERATOR: Member = Member::new("ComparisonOperator", Shape::String).rules(&[Rule::OneOf(&[
@@ -155,30 +146,78 @@ pub fn check_mix_of_query(members: Members<'_>) -> Result<(), WireError> {
     check_mix(members, legacy, expressions)
 }
 
-/// The condition of an action, which has no legacy form.
-pub fn condition_expression(members: Members<'_>) -> ConditionParameter {
-    members.owned("ConditionExpression").map_or(ConditionParameter::None, ConditionParameter::Expression)
-}
+/// `ConditionExpression`, or `Expected` with what is between its conditions.
+#[derive(Debug)]
+pub struct Condition;
 
-/// The condition of a write.
-///
-/// # Errors
-/// A bad value in `Expected`.
-pub fn condition(members: Members<'_>) -> Result<ConditionParameter, WireError> {
-    match members.owned("ConditionExpression") {
-        Some(text) => Ok(ConditionParameter::Expression(text)),
-        None => legacy::parameter(members, "Expected"),
+impl Group<ConditionParameter> for Condition {
+    const MEMBERS: &'static [Member] = &[CONDITIONAL_OPERATOR, EXPECTED, CONDITION_EXPRESSION];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<ConditionParameter, WireError> {
+        condition(members, "ConditionExpression", "Expected")
+    }
+
+    fn write(value: &ConditionParameter, object: &mut ObjectWriter<'_>) {
+        ask::condition(value, ("ConditionExpression", "Expected"), object);
     }
 }
 
-/// The filter of a read; `legacy_name` is `QueryFilter` or `ScanFilter`.
+/// A condition under one of its two names.
 ///
 /// # Errors
-/// A bad value in the legacy filter.
-pub fn filter(members: Members<'_>, legacy_name: &str) -> Result<ConditionParameter, WireError> {
-    match members.owned("FilterExpression") {
+/// A bad value in the older form.
+pub fn condition(members: Members<'_>, expression: &str, older: &str) -> Result<ConditionParameter, WireError> {
+    match members.owned(expression) {
         Some(text) => Ok(ConditionParameter::Expression(text)),
-        None => legacy::parameter(members, legacy_name),
+        None => legacy::parameter(members, older),
+    }
+}
+
+#[derive(Debug)]
+pub struct AttributesToGet;
+
+impl Group<Option<Vec<String>>> for AttributesToGet {
+    const MEMBERS: &'static [Member] = &[ATTRIBUTES_TO_GET];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<Vec<String>>, WireError> {
+        attributes_to_get(members)
+    }
+
+    fn write(value: &Option<Vec<String>>, object: &mut ObjectWriter<'_>) {
+        if let Some(names) = value {
+            names.write(object.member("AttributesToGet"));
+        }
+    }
+}
+
+/// Placeholders of a request that has no member for values.
+#[derive(Debug)]
+pub struct Names;
+
+impl Group<Placeholders> for Names {
+    const MEMBERS: &'static [Member] = &[EXPRESSION_ATTRIBUTE_NAMES];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Placeholders, WireError> {
+        names(members)
+    }
+
+    fn write(value: &Placeholders, object: &mut ObjectWriter<'_>) {
+        ask::placeholders(value, object);
+    }
+}
+
+#[derive(Debug)]
+pub struct NamesAndValues;
+
+impl Group<Placeholders> for NamesAndValues {
+    const MEMBERS: &'static [Member] = &[EXPRESSION_ATTRIBUTE_VALUES, EXPRESSION_ATTRIBUTE_NAMES];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Placeholders, WireError> {
+        placeholders(members)
+    }
+
+    fn write(value: &Placeholders, object: &mut ObjectWriter<'_>) {
+        ask::placeholders(value, object);
     }
 }
 
@@ -200,18 +239,9 @@ pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, Wi
     Ok(Some(names))
 }
 
-/// Is `ReturnValuesOnConditionCheckFailure` ALL_OLD?
-pub fn return_old_on_condition_failure(members: Members<'_>) -> bool {
-    members.string("ReturnValuesOnConditionCheckFailure") == Some("ALL_OLD")
-}
-
 /// The item under `name`: attributes checked.
 pub fn item(members: Members<'_>, name: &str) -> Result<Item, WireError> {
     Ok(members.get(name).map(attribute_value::item).transpose()?.unwrap_or_default())
-}
-
-pub fn return_consumed_capacity(members: Members<'_>) -> ReturnConsumedCapacity {
-    members.word("ReturnConsumedCapacity").unwrap_or_default()
 }
 
 /// `ReturnValues`; another word is the error `other`.

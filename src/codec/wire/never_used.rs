@@ -24,8 +24,9 @@ static LIST_GLOBAL_TABLES: Structure = Structure {
         Member::new("RegionName", Shape::String),
     ],
 };
-static TABLE: Structure = Structure { name: "DescribeTableInput", members: &[members::TABLE_NAME] };
-static KINESIS: Structure = Structure { name: "KinesisStreamingDestinationInput", members: &[members::TABLE_NAME, STREAM_ARN] };
+static TABLE: Structure = Structure { name: "DescribeTableInput", members: &[Member::new("TableName", Shape::String)] };
+static KINESIS: Structure =
+    Structure { name: "KinesisStreamingDestinationInput", members: &[Member::new("TableName", Shape::String), STREAM_ARN] };
 static BULK: Structure = Structure { name: "DescribeBulkOperationInput", members: &[BULK_ARN] };
 static LIST_BULK: Structure = Structure {
     name: "ListBulkOperationsInput",

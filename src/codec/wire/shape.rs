@@ -37,7 +37,7 @@ pub struct Structure {
 }
 
 /// A member of a structure or request.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Member {
     pub name: &'static str,
     pub shape: Shape,
@@ -125,10 +125,7 @@ impl<'a> Members<'a> {
 
     /// A timestamp, which is in seconds, as milliseconds since the epoch.
     pub fn time_ms(self, name: &str) -> Option<u64> {
-        let seconds = self.get(name)?.as_f64()?;
-        // `as` saturates here, which is the rule wanted; a JSON number is never NaN.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        Some((seconds * 1000.0).round() as u64)
+        self.get(name).and_then(time_ms)
     }
 
     pub fn list(self, name: &str) -> Option<List<'a>> {
@@ -165,6 +162,14 @@ pub fn boolean_word(text: &str) -> Option<bool> {
         "FALSE" | "0" | "NO" => Some(false),
         _ => None,
     }
+}
+
+/// A JSON number of seconds as milliseconds.
+pub fn time_ms(json: Json<'_>) -> Option<u64> {
+    let seconds = json.as_f64()?;
+    // `as` saturates here, which is the rule wanted; a JSON number is never NaN.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Some((seconds * 1000.0).round() as u64)
 }
 
 /// A JSON number as a whole number.

@@ -1,44 +1,150 @@
-//! Members that the operations of PartiQL share.
+//! PartiQL: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction have beside their declarations (docs/dynamodb.md 19.1).
 
-use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
+use super::capacity::{self, Consumed, PlainUnits, Units};
+use super::declared::*;
 use super::error::WireError;
-use super::members;
 use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::write::{self, ObjectWriter};
-use crate::codec::dynamodb_json;
+use super::transactions::Found;
+use super::write::{Context, ObjectWriter};
+use super::{answer, fault, members};
 use crate::codec::json::document::Json;
-use crate::model::AttributeValue;
+use crate::model::api::statements::statements;
+use crate::model::api::*;
 use crate::model::error::ValueError;
-use crate::model::limits::STATEMENT_CHARS_MAX;
+use crate::model::error::exception::VALIDATION;
+use crate::model::limits::*;
+use crate::model::{AttributeValue, Error, Item, TableName};
 
-pub const STATEMENT: Member =
-    Member::new("Statement", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(STATEMENT_CHARS_MAX)]);
-pub const PARAMETERS: Member = Member::new("Parameters", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)).rules(&[Rule::LengthMin(1)]);
+statements!(wire);
 
 /// How often parameters are held beside what every request's values are counted for: in the statement, and in the request made of it.
 const MORE_COPIES: usize = 2;
 
-/// As [`members::typed`], of a request with statements.
-pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
-    let members = members::typed(json, shape)?;
+fn check(json: Json<'_>, structure: &Structure) -> Result<(), WireError> {
     json.pay_again(MORE_COPIES);
-    if json.is_overdrawn() { Err(WireError::TooManyValues) } else { Ok(members) }
-}
-
-/// `Parameters`.
-///
-/// # Errors
-/// The first bad value.
-pub fn parameters(members: Members<'_>) -> Result<Vec<AttributeValue>, ValueError> {
-    let values = members.list("Parameters").unwrap_or_default();
-    values.map(attribute_value::value).collect()
-}
-
-/// `Statement` and `Parameters` of a request.
-pub fn write_members(statement: &str, parameters: &[AttributeValue], old_on_failure: bool, object: &mut ObjectWriter<'_>) {
-    object.text("Statement", statement);
-    if !parameters.is_empty() {
-        write::list(parameters.iter(), object.member("Parameters"), dynamodb_json::write_value);
+    if json.is_overdrawn() {
+        return Err(WireError::TooManyValues);
     }
-    object.word_if("ReturnValuesOnConditionCheckFailure", old_on_failure, "ALL_OLD");
+    members::constrained(json, structure)
+}
+
+fn check_statement(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
+    check(json, ExecuteStatementRequest::STRUCTURE)
+}
+
+fn check_batch(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
+    check(json, BatchExecuteStatementRequest::STRUCTURE)
+}
+
+fn check_transaction(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
+    check(json, ExecuteTransactionRequest::STRUCTURE)
+}
+
+/// `Parameters` of a statement that fails alone.
+#[derive(Debug)]
+pub struct Parameters;
+
+type Values = Result<Vec<AttributeValue>, ValueError>;
+
+impl Group<Values> for Parameters {
+    const MEMBERS: &'static [Member] = &[Member::new("Parameters", <Vec<AttributeValue>>::SHAPE).rules(&[Rule::LengthMin(1)])];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Values, WireError> {
+        let values = members.list("Parameters").unwrap_or_default();
+        Ok(values.map(super::attribute_value::value).collect())
+    }
+
+    fn write(value: &Values, object: &mut ObjectWriter<'_>) {
+        if let Some(values) = value.as_ref().ok().filter(|values| !values.is_empty()) {
+            values.write(object.member("Parameters"));
+        }
+    }
+}
+
+/// Which table an answer is about, which only its capacity says: a request must have asked for that.
+#[derive(Debug)]
+pub struct Charged;
+
+impl Group<TableName> for Charged {
+    fn read(members: Members<'_>, sender: Sender) -> Result<TableName, WireError> {
+        required::<_, Plain>(answer::structure(members, "ConsumedCapacity")?, "TableName", sender)
+    }
+
+    fn write(_: &TableName, _: &mut ObjectWriter<'_>) {}
+}
+
+/// Appends the body of the answer to an ExecuteStatement, which knows the table that the request's text is about.
+pub fn write_answer(response: &ExecuteStatementResponse, context: &Context, out: &mut Vec<u8>) {
+    write(response, &Context::of_table(response.table_name.as_str(), context.detail), out);
+}
+
+impl Field for BatchStatementResponse {
+    const SHAPE: Shape = Shape::Structure(&Structure { name: "BatchStatementResponse", members: &[] });
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        Ok(Some(read_response(json)?))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write_response(self, out);
+    }
+}
+
+fn write_response(response: &BatchStatementResponse, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    if let Err(failed) = &response.outcome {
+        error(failed, object.member("Error"));
+    }
+    if let Some(name) = &response.table_name {
+        object.text("TableName", name.as_str());
+    }
+    if let Ok(Some(item)) = &response.outcome {
+        object.item("Item", item);
+    }
+    object.end();
+}
+
+fn error(error: &Error, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("Code", code(error));
+    object.text("Message", error.to_string());
+    if let Error::ConditionalCheckFailed { item: Some(item) } = error {
+        object.item("Item", item);
+    }
+    object.end();
+}
+
+/// The short name of an exception.
+fn code(error: &Error) -> &'static str {
+    match error.exception() {
+        VALIDATION => "ValidationError",
+        "ThrottlingException" => "ThrottlingError",
+        exception => exception.strip_suffix("Exception").unwrap_or(exception),
+    }
+}
+
+fn read_response(json: Json<'_>) -> Result<BatchStatementResponse, Error> {
+    let members = answer::members(json)?;
+    let outcome = match members.structure("Error") {
+        Some(error) => Err(fault::of_code(error)),
+        None => Ok(answer::item(members, "Item")?),
+    };
+    let table_name = members.string("TableName").map(answer::table_name).transpose()?;
+    Ok(BatchStatementResponse { table_name, outcome })
+}
+
+impl Declared for ExecuteTransactionResponse {
+    const STRUCTURE: &'static Structure = &Structure { name: "", members: &[] };
+
+    fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError> {
+        let (consumed_capacity, is_read) = capacity::of_reads(capacity::read_list(members)?);
+        let responses = optional::<_, List<Found>>(members, "Responses", sender)?.unwrap_or_default();
+        Ok(Self { responses, consumed_capacity, is_read })
+    }
+
+    fn write_members(&self, object: &mut ObjectWriter<'_>) {
+        List::<Found>::put(&self.responses, "Responses", object);
+        let units = if self.is_read { Units::Read } else { Units::Write };
+        capacity::write_by_table(&self.consumed_capacity, units, object);
+    }
 }

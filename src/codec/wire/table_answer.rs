@@ -21,11 +21,11 @@ use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, Table
 /// What the key of KMS is called that a table has without naming one.
 const OWN_KEY: &str = ":alias/aws/dynamodb";
 
-/// The description of a table, told at `at_ms`.
+/// The description of a table; when it was told is not in it.
 ///
 /// # Errors
 /// A name or the key schema is missing or wrong.
-pub fn read(members: Members<'_>, at_ms: u64) -> Result<TableDescription, Error> {
+pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     let billing = members.structure("BillingModeSummary");
     let billing_mode = billing.and_then(|billing| billing.word("BillingMode")).unwrap_or(BillingMode::Provisioned);
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
@@ -54,7 +54,7 @@ pub fn read(members: Members<'_>, at_ms: u64) -> Result<TableDescription, Error>
         latest_stream_label: members.owned("LatestStreamLabel"),
         control: control(members, on_demand_since_ms.filter(|_| !is_created_so)),
         index_lag: None,
-        at_ms,
+        at_ms: 0,
     })
 }
 

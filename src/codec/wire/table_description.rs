@@ -12,6 +12,12 @@ use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, ProvisionedThro
 use crate::model::settings::Encryption;
 use crate::model::{IndexSchema, Projection, TableSchema};
 
+/// The answer of DescribeTable as a tree.
+#[must_use]
+pub fn described(table: &TableDescription) -> Value {
+    json!({ "Table": to_json(table) })
+}
+
 /// The description as CreateTable and DescribeTable give it.
 #[must_use]
 pub fn to_json(table: &TableDescription) -> Value {

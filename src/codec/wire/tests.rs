@@ -4,15 +4,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use super::{create_table, pages};
 use crate::codec::json::document::Document;
 use crate::codec::row::Row;
 use crate::model::api::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
 };
-use crate::model::api::{
-    ConditionParameter, ConsumedCapacity, Page, ReturnConsumedCapacity, ReturnValues, Segment, Select, TableDescription,
-    TableStatus, UpdateParameter, UpdateReturnValues,
-};
+use crate::model::api::*;
 use crate::model::error::{QueryError, ValueError};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema, TableSettings};
@@ -26,44 +24,44 @@ fn refused(read: fn(&Value) -> Outcome, body: Value, expected: &str) {
 }
 
 fn put(body: &Value) -> Outcome {
-    put_item::request(Document::of(body).root()).map(drop)
+    request::<PutItemRequest>(Document::of(body).root()).map(drop)
 }
 fn delete(body: &Value) -> Outcome {
-    delete_item::request(Document::of(body).root()).map(drop)
+    request::<DeleteItemRequest>(Document::of(body).root()).map(drop)
 }
 fn update(body: &Value) -> Outcome {
-    update_item::request(Document::of(body).root()).map(drop)
+    request::<UpdateItemRequest>(Document::of(body).root()).map(drop)
 }
 fn get(body: &Value) -> Outcome {
-    get_item::request(Document::of(body).root()).map(drop)
+    request::<GetItemRequest>(Document::of(body).root()).map(drop)
 }
 fn query(body: &Value) -> Outcome {
-    query::request(Document::of(body).root()).map(drop)
+    request::<QueryRequest>(Document::of(body).root()).map(drop)
 }
 fn scan(body: &Value) -> Outcome {
-    scan::request(Document::of(body).root()).map(drop)
+    request::<ScanRequest>(Document::of(body).root()).map(drop)
 }
 /// What the operation says when it has checked what stands before.
 fn told(fault: Option<Box<crate::model::Error>>) -> Outcome {
     fault.map_or(Ok(()), |fault| Err(WireError::Request(*fault)))
 }
 fn batch_get(body: &Value) -> Outcome {
-    told(batch_get_item::request(Document::of(body).root())?.fault)
+    told(request::<BatchGetItemRequest>(Document::of(body).root())?.fault)
 }
 fn batch_write(body: &Value) -> Outcome {
-    batch_write_item::request(Document::of(body).root()).map(drop)
+    request::<BatchWriteItemRequest>(Document::of(body).root()).map(drop)
 }
 fn transact_get(body: &Value) -> Outcome {
-    told(transact_get_items::request(Document::of(body).root())?.fault)
+    told(request::<TransactGetItemsRequest>(Document::of(body).root())?.fault)
 }
 fn transact_write(body: &Value) -> Outcome {
-    told(transact_write_items::request(Document::of(body).root())?.fault)
+    told(request::<TransactWriteItemsRequest>(Document::of(body).root())?.fault)
 }
 fn create(body: &Value) -> Outcome {
     create_table::request(Document::of(body).root()).map(drop)
 }
 fn list(body: &Value) -> Outcome {
-    list_tables::request(Document::of(body).root()).map(drop)
+    request::<ListTablesRequest>(Document::of(body).root()).map(drop)
 }
 
 #[test]
@@ -156,7 +154,7 @@ fn legacy_parameters_are_read_as_they_are() {
         "Expected": {"b": {"Exists": false}, "a.b": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1.0"}]}},
         "AttributeUpdates": {"n": {"Value": {"N": "1"}, "Action": "ADD"}, "m": {"Action": "DELETE"}},
     });
-    let Ok(read) = super::update_item::request(Document::of(&body).root()) else { panic!("a legal update") };
+    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else { panic!("a legal update") };
     let one = AttributeValue::N(crate::model::Number::from(1));
     let conditions = vec![
         LegacyCondition { attribute: "b".into(), exists: Some(false), ..LegacyCondition::default() },
@@ -178,7 +176,7 @@ fn legacy_parameters_are_read_as_they_are() {
     let body = json!({
         "TableName": "abc", "KeyConditions": {"pk": {"ComparisonOperator": "NULL"}}, "QueryFilter": {}, "AttributesToGet": ["a.b"],
     });
-    let Ok(read) = super::query::request(Document::of(&body).root()) else { panic!("a legal query") };
+    let Ok(read) = request::<QueryRequest>(Document::of(&body).root()) else { panic!("a legal query") };
     assert_eq!(read.filter, ConditionParameter::Legacy(LegacyConditions::default()));
     assert_eq!(read.attributes_to_get, Some(vec!["a.b".to_owned()]));
     let condition = LegacyCondition {
@@ -276,7 +274,7 @@ fn an_update_is_checked_in_its_own_order() {
         "ExpressionAttributeNames": {"#b": "b"}, "ExpressionAttributeValues": {":a": {"N": "1.0"}},
         "ReturnValues": "UPDATED_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     });
-    let Ok(read) = super::update_item::request(Document::of(&body).root()) else { panic!("a legal update") };
+    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else { panic!("a legal update") };
     assert_eq!((read.update.expression(), read.condition.expression()), (Some("SET a = :a"), Some("attribute_exists(#b)")));
     assert_eq!((read.return_values, read.return_old_on_condition_failure), (UpdateReturnValues::UpdatedNew, true));
 }
@@ -300,7 +298,7 @@ fn bad_values_of_placeholders_and_start_keys_say_where() {
         "ExpressionAttributeValues contains invalid value: One or more parameter values were invalid: Null attribute value types must have the value of true for key :a",
     );
     let body = Document::of(&json!({"TableName": "abc", "ExclusiveStartKey": {"a": {"SS": []}}}));
-    let Ok(read) = super::scan::request(body.root()) else { panic!("what is wrong with a start key is told later") };
+    let Ok(read) = request::<ScanRequest>(body.root()) else { panic!("what is wrong with a start key is told later") };
     assert_eq!((read.exclusive_start_key, read.start_key_fault), (None, Some(ValueError::EmptyStringSet)));
 }
 
@@ -308,7 +306,7 @@ fn bad_values_of_placeholders_and_start_keys_say_where() {
 fn segments_belong_together() {
     let check = |body: Value, expected: (Option<Segment>, Option<QueryError>)| {
         let body = Document::of(&body);
-        let Ok(read) = super::scan::request(body.root()) else { panic!("what is wrong with a segment is told later") };
+        let Ok(read) = request::<ScanRequest>(body.root()) else { panic!("what is wrong with a segment is told later") };
         assert_eq!((read.segment, read.segment_fault), expected);
     };
     check(json!({"TableName": "abc"}), (None, None));
@@ -327,7 +325,7 @@ fn segments_belong_together() {
 
 #[test]
 fn members_of_data_requests_are_read() -> Result<(), WireError> {
-    let put = put_item::request(
+    let put = request::<PutItemRequest>(
         Document::of(&json!({
             "TableName": "Orders", "Item": {"pk": {"S": "a"}}, "ReturnValues": "ALL_OLD",
             "ReturnConsumedCapacity": "INDEXES", "ReturnItemCollectionMetrics": "SIZE",
@@ -336,7 +334,7 @@ fn members_of_data_requests_are_read() -> Result<(), WireError> {
     )?;
     assert_eq!((put.return_values, put.return_item_collection_metrics), (ReturnValues::AllOld, true));
     assert_eq!(put.item, Item::from([("pk", AttributeValue::S("a".to_owned()))]));
-    let query = query::request(
+    let query = request::<QueryRequest>(
         Document::of(&json!({
             "TableName": "Orders", "IndexName": "by-day", "Select": "COUNT", "Limit": 7.9, "ScanIndexForward": "no",
             "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
@@ -345,7 +343,7 @@ fn members_of_data_requests_are_read() -> Result<(), WireError> {
     )?;
     assert_eq!((query.select, query.limit, query.scan_index_forward), (Some(Select::Count), Some(7), false));
     assert_eq!(query.index_name.as_ref().map(IndexName::as_str), Some("by-day"));
-    let scan = scan::request(
+    let scan = request::<ScanRequest>(
         Document::of(&json!({"TableName": "Orders", "Segment": 1, "TotalSegments": 4, "ConsistentRead": true})).root(),
     )?;
     assert_eq!((scan.segment, scan.consistent_read), (Some(Segment { index: 1, total: 4 }), true));
@@ -511,7 +509,7 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
         index_lag: None,
         at_ms: 0,
     };
-    let body = describe_table::to_json(&table);
+    let body = table_description::described(&table);
     let shown = &body["Table"];
     assert_eq!(shown["CreationDateTime"], json!(1_700_000_000.125));
     assert_eq!(shown["TableArn"], json!("arn:aws:dynamodb:us-east-1:000000000000:table/Orders"));
@@ -528,7 +526,9 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
     assert_eq!(shown["LatestStreamLabel"], json!("2026-01-02T03:04:05.678"));
     let response =
         crate::model::api::DeleteTableResponse { table_description: TableDescription { status: TableStatus::Deleting, ..table } };
-    let deleted = delete_table::to_json(&response);
+    let mut deleted = Vec::new();
+    write(&response, &Context::PLAIN, &mut deleted);
+    let deleted: Value = serde_json::from_slice(&deleted)?;
     assert_eq!(deleted["TableDescription"]["TableStatus"], json!("DELETING"));
     assert_eq!(deleted["TableDescription"].get("KeySchema"), None);
     Ok(())
@@ -545,15 +545,15 @@ fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
         last_evaluated_key: Some(item.clone()),
         consumed_capacity: ConsumedCapacity::default(),
     };
-    let reporting = Reporting { table: page.table_name.to_string(), detail: ReturnConsumedCapacity::None };
+    let context = Context::of_table(page.table_name.as_str(), ReturnConsumedCapacity::None);
     for (select, expected) in [
         (None, r#"{"Items":[{"pk":{"S":"a"}},{"pk":{"S":"a"}}],"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),
         (Some(Select::Count), r#"{"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),
     ] {
-        let mut writer = page::PageWriter::new(select);
+        let mut writer = pages::PageWriter::new(select);
         writer.row(Row::Item(&item));
         writer.row(Row::Item(&item));
-        assert_eq!(String::from_utf8(writer.finish(&page, &reporting)?)?, expected);
+        assert_eq!(String::from_utf8(writer.finish(&page, &context)?)?, expected);
     }
     Ok(())
 }

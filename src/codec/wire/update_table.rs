@@ -2,21 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer;
 use super::create_table::{self, THROUGHPUT_MEMBER};
+use super::declared::*;
 use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::table_answer;
 use super::table_description;
 use super::table_members;
 use super::table_settings;
+use super::write::ObjectWriter;
 use crate::codec::json::document::Json;
-use crate::model::Error;
 use crate::model::Word;
-use crate::model::api::UpdateTableResponse;
-use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification, UpdateTableRequest};
+use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification, UpdateTableRequest, update_table};
+use crate::model::api::{TableDescription, UpdateTableResponse};
 use crate::model::error::UpdateTableError;
 use crate::model::schema::IndexKind;
 use crate::model::settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput};
@@ -45,11 +44,13 @@ static DELETE: Structure = Structure { name: "DeleteGlobalSecondaryIndexAction",
 /// Refused when present, whatever it holds.
 static ANY: Element = Element { shape: Shape::Structure(&Structure { name: "Update", members: &[] }), rules: &[] };
 
+update_table!(wire);
+
 pub static SHAPE: Structure = Structure {
     name: "UpdateTableInput",
     members: &[
         create_table::ATTRIBUTE_DEFINITIONS,
-        members::TABLE_NAME,
+        Member::new("TableName", Shape::String),
         create_table::BILLING_MODE,
         THROUGHPUT_MEMBER,
         Member::new("GlobalSecondaryIndexUpdates", Shape::List(&INDEX_UPDATE)),
@@ -71,31 +72,57 @@ pub static SHAPE: Structure = Structure {
 const REFUSED: &[&str] =
     &["MultiRegionConsistency", "GlobalTableWitnessUpdates", "GlobalTableSettingsReplicationMode", "VectorIndexUpdates"];
 
+impl Declared for UpdateTableRequest {
+    const STRUCTURE: &'static Structure = &SHAPE;
+
+    fn check(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+        names::control_table(members)?;
+        members::constrained(json, &SHAPE)?;
+        members::refuse(members, REFUSED)
+    }
+
+    fn read_members(members: Members<'_>, _: Sender) -> Result<Self, WireError> {
+        let updates = members.list("GlobalSecondaryIndexUpdates");
+        let updates = updates.map(|list| list.filter_map(Members::of).map(index_update).collect::<Result<_, _>>());
+        Ok(Self {
+            table_name: names::control_table(members)?,
+            attribute_definitions: create_table::attribute_definitions(members)?,
+            billing_mode: members.word("BillingMode"),
+            throughput: table_members::throughput(members),
+            index_updates: updates.transpose()?,
+            stream: stream(members)?,
+            encryption: table_settings::encryption(members)?,
+            table_class: table_settings::table_class(members)?,
+            deletion_protection: members.boolean("DeletionProtectionEnabled"),
+            on_demand: table_settings::on_demand(members),
+            warm: table_settings::warm(members),
+            has_replicas: members.has("ReplicaUpdates"),
+        })
+    }
+
+    /// What it says of replicas is not kept, so that it has no place here.
+    fn write_members(&self, object: &mut ObjectWriter<'_>) {
+        let mut members = Map::new();
+        let mut add = |name: &str, value: Option<Value>| drop(value.map(|value| members.insert(name.to_owned(), value)));
+        add("TableName", Some(json!(self.table_name.as_str())));
+        add("AttributeDefinitions", self.attribute_definitions.as_deref().map(table_description::definitions_to_json));
+        add("GlobalSecondaryIndexUpdates", self.index_updates.as_ref().map(|all| all.iter().map(index_update_to_json).collect()));
+        add("StreamSpecification", self.stream.as_ref().map(stream_to_json));
+        add("SSESpecification", self.encryption.as_ref().map(table_settings::encryption_to_json));
+        add("TableClass", self.table_class.map(|class| json!(class.word())));
+        add("DeletionProtectionEnabled", self.deletion_protection.map(|protection| json!(protection)));
+        create_table::add_billing((self.billing_mode, self.throughput), &mut members);
+        add_throughput((self.on_demand, self.warm), &mut members);
+        object.tree(members);
+    }
+}
+
 /// Reads a body.
 ///
 /// # Errors
 /// Types, constraints, the table's name, and what is wrong with a member alone.
 pub fn request(json: Json<'_>) -> Result<UpdateTableRequest, WireError> {
-    let members = members::typed(json, &SHAPE)?;
-    let table_name = names::control_table(members)?;
-    members::constrained(json, &SHAPE)?;
-    members::refuse(members, REFUSED)?;
-    let updates = members.list("GlobalSecondaryIndexUpdates");
-    let updates = updates.map(|list| list.filter_map(Members::of).map(index_update).collect::<Result<_, _>>());
-    Ok(UpdateTableRequest {
-        table_name,
-        attribute_definitions: create_table::attribute_definitions(members),
-        billing_mode: members.word("BillingMode"),
-        throughput: table_members::throughput(members),
-        index_updates: updates.transpose()?,
-        stream: stream(members)?,
-        encryption: table_settings::encryption(members)?,
-        table_class: table_settings::table_class(members)?,
-        deletion_protection: members.boolean("DeletionProtectionEnabled"),
-        on_demand: table_settings::on_demand(members),
-        warm: table_settings::warm(members),
-        has_replicas: members.has("ReplicaUpdates"),
-    })
+    super::request(json)
 }
 
 fn index_update(members: Members<'_>) -> Result<IndexUpdate, WireError> {
@@ -130,28 +157,6 @@ fn stream(members: Members<'_>) -> Result<Option<StreamSpecification>, WireError
     }
 }
 
-/// The body as a tree.
-#[must_use]
-pub fn to_json(response: &UpdateTableResponse) -> Value {
-    json!({ "TableDescription": table_description::to_json(&response.table_description) })
-}
-
-/// Appends the body of a request. What it says of replicas is not kept, so that it has no place here.
-pub fn write_request(request: &UpdateTableRequest, out: &mut Vec<u8>) {
-    let mut members = Map::new();
-    let mut add = |name: &str, value: Option<Value>| drop(value.map(|value| members.insert(name.to_owned(), value)));
-    add("TableName", Some(json!(request.table_name.as_str())));
-    add("AttributeDefinitions", request.attribute_definitions.as_deref().map(table_description::definitions_to_json));
-    add("GlobalSecondaryIndexUpdates", request.index_updates.as_ref().map(|all| all.iter().map(index_update_to_json).collect()));
-    add("StreamSpecification", request.stream.as_ref().map(stream_to_json));
-    add("SSESpecification", request.encryption.as_ref().map(table_settings::encryption_to_json));
-    add("TableClass", request.table_class.map(|class| json!(class.word())));
-    add("DeletionProtectionEnabled", request.deletion_protection.map(|protection| json!(protection)));
-    create_table::add_billing((request.billing_mode, request.throughput), &mut members);
-    add_throughput((request.on_demand, request.warm), &mut members);
-    out.extend(Value::Object(members).to_string().into_bytes());
-}
-
 fn add_throughput((on_demand, warm): (Option<OnDemandThroughput>, Option<WarmThroughput>), members: &mut Map<String, Value>) {
     let settings = ThroughputSettings { on_demand: on_demand.unwrap_or_default(), warm: warm.unwrap_or_default() };
     table_settings::throughput_to_json(&settings, members);
@@ -177,13 +182,4 @@ fn index_update_to_json(update: &IndexUpdate) -> Value {
         out.insert("Delete".to_owned(), json!({ "IndexName": name.as_str() }));
     }
     Value::Object(out)
-}
-
-/// Reads the body of an answer, given at `at_ms`.
-///
-/// # Errors
-/// It is none.
-pub fn read_response(json: Json<'_>, at_ms: u64) -> Result<UpdateTableResponse, Error> {
-    let members = answer::structure(answer::members(json)?, "TableDescription")?;
-    Ok(UpdateTableResponse { table_description: table_answer::read(members, at_ms)? })
 }

@@ -1,17 +1,79 @@
 //! JSON text into bytes, without a tree in between.
 
+use crate::codec::json::document::Json;
+use crate::model::api::ReturnConsumedCapacity;
+use crate::model::{TableName, Word, arn};
+
+/// What decides how a body is written beside what it tells. Kept aside, as an operation takes its request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Context {
+    /// The tables as the request named them, by their ARNs if these were sent (docs/dynamodb.md 10.4).
+    pub named: Vec<String>,
+    pub detail: ReturnConsumedCapacity,
+    /// Of a request to another service: where its ARNs say that it is, see [`arn::home`]; empty, they are as ours.
+    pub home: String,
+}
+
+impl Context {
+    /// Of a request of which nothing decides anything.
+    pub const PLAIN: Self = Self { named: Vec::new(), detail: ReturnConsumedCapacity::None, home: String::new() };
+
+    /// Of the answer to a request.
+    #[must_use]
+    pub fn of(json: Json<'_>) -> Self {
+        let detail = json.get("ReturnConsumedCapacity").and_then(Json::as_str);
+        let detail = detail.and_then(ReturnConsumedCapacity::of_word).unwrap_or_default();
+        Self { named: named(json), detail, ..Self::PLAIN }
+    }
+
+    /// Of the answer to an operation on one table.
+    #[must_use]
+    pub fn of_table(table: impl Into<String>, detail: ReturnConsumedCapacity) -> Self {
+        Self { named: vec![table.into()], detail, ..Self::PLAIN }
+    }
+
+    /// A table as the request named it.
+    #[must_use]
+    pub fn shown<'n>(&'n self, table: &'n TableName) -> &'n str {
+        let is_it = |sent: &&String| *sent == table.as_str() || arn::table_named(sent).is_ok_and(|named| named == *table);
+        self.named.iter().find(is_it).map_or(table.as_str(), String::as_str)
+    }
+}
+
+/// The tables that a request names, as it names them.
+fn named(json: Json<'_>) -> Vec<String> {
+    if let Some(table) = json.get("TableName").and_then(Json::as_str) {
+        return vec![table.to_owned()];
+    }
+    if let Some(tables) = json.get("RequestItems").and_then(Json::as_object) {
+        return tables.keys().map(str::to_owned).collect();
+    }
+    let actions = json.get("TransactItems").and_then(Json::as_list).unwrap_or_default();
+    let members = actions.filter_map(Json::as_object).flat_map(|action| action.values());
+    let names = members.filter_map(|member| member.get("TableName")?.as_str());
+    // A plain name is told by the answer itself.
+    names.filter(|name| name.contains(':')).map(str::to_owned).collect()
+}
+
 /// Writes the members of one object.
 #[derive(Debug)]
 pub struct ObjectWriter<'a> {
     out: &'a mut Vec<u8>,
     empty: bool,
+    pub context: &'a Context,
 }
 
 impl<'a> ObjectWriter<'a> {
     /// Opens the object.
     pub fn start(out: &'a mut Vec<u8>) -> Self {
+        static PLAIN: Context = Context::PLAIN;
+        Self::start_in(&PLAIN, out)
+    }
+
+    /// The same of a body.
+    pub fn start_in(context: &'a Context, out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
-        Self { out, empty: true }
+        Self { out, empty: true, context }
     }
 
     /// Writes a member's name; the caller writes its value into what it gets.

@@ -7,8 +7,8 @@ use super::journal::Place;
 use super::tally::{Tally, patiently};
 use super::{CopyError, Side};
 use crate::model::Item;
+use crate::model::api::Segment;
 use crate::model::api::common::ReturnConsumedCapacity;
-use crate::model::api::scan::Segment;
 use crate::model::api::{Page, ScanRequest};
 
 /// Called with a segment, the items of its next page and the page; on a thread of that segment.

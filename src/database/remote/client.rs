@@ -12,11 +12,8 @@ use super::shards::{self, Streams};
 use super::workers::Workers;
 use crate::codec::json::document::Json;
 use crate::codec::json::edit;
-use crate::codec::wire::{
-    answer, batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream,
-    describe_table, execute_statement, execute_transaction, get_item, get_records, get_shard_iterator, list_streams, list_tables,
-    page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item, update_table,
-};
+use crate::codec::wire::items::ASKED_AGAIN;
+use crate::codec::wire::{self, Declared, answer, batches, pages, table_answer};
 use crate::database::{BatchRows, Database, Rows};
 use crate::engine::clock::{Clock, SystemClock};
 use crate::expr::{KeyConditionShape, PlaceholderUse};
@@ -68,7 +65,18 @@ impl Client {
         read(self.shared.service.call(operation, &body)?.json()?)
     }
 
-    /// As `read`, when ARNs in the answer's `member` were looked at.
+    /// One request and its answer, as they are declared.
+    pub(super) fn declared<T: Declared>(&self, operation: &'static str, request: &impl Declared) -> Result<T, Error> {
+        self.call(operation, |out| wire::ask(request, out), wire::answer)
+    }
+
+    /// The same of a stream, which is where the service's ARNs say.
+    fn of_stream<T: Declared>(&self, operation: &'static str, stream: &StreamName, request: &impl Declared) -> Result<T, Error> {
+        let context = wire::Context { home: self.home(&stream.table_name)?, ..wire::Context::PLAIN };
+        self.call(operation, |out| wire::write(request, &context, out), wire::answer)
+    }
+
+    /// Looks at ARNs in the answer's `member`.
     fn learn(&self, members: Json<'_>, member: &str) {
         if let Some(home) = members.get(member).and_then(Json::as_str).and_then(arn::home) {
             // The first is as good as any: they are all the same.
@@ -88,21 +96,17 @@ impl Client {
         Ok(self.shared.home.get().cloned().unwrap_or_else(own))
     }
 
-    /// An answer with the description of a table under `member`, given now.
-    pub(super) fn read_table<T>(
-        &self,
-        table: &TableName,
-        (json, member): (Json<'_>, &str),
-        read: fn(Json<'_>, u64) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    /// The description of a table, given now in the answer's `member`.
+    fn read_table(&self, table: &TableName, (json, member): (Json<'_>, &str)) -> Result<TableDescription, Error> {
+        let described = answer::structure(answer::members(json)?, member)?;
         if let Some(described) = json.get(member) {
             self.learn(described, "TableArn");
-            let name = described.get("TableName").and_then(Json::as_str).unwrap_or_default();
-            if answer::table_name(name)? != *table {
-                return Err(answer::unreadable(format_args!("it describes {name} where {table} was asked for")));
-            }
         }
-        read(json, SystemClock.now_ms())
+        let name = described.string("TableName").unwrap_or_default();
+        if answer::table_name(name)? != *table {
+            return Err(answer::unreadable(format_args!("it describes {name} where {table} was asked for")));
+        }
+        Ok(TableDescription { at_ms: SystemClock.now_ms(), ..table_answer::read(described)? })
     }
 
     /// One page of what `write` asks for after a key or from the start.
@@ -177,11 +181,7 @@ impl Database for Client {
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
         // Its fault is seen by the service too: all keys are there.
         let request = BatchGetItemRequest { return_consumed_capacity: DETAIL, ..request.clone() };
-        self.call(
-            "BatchGetItem",
-            |out| batch_get_item::write_request(&request, out),
-            |json| batch_get_item::read_response(json, &request, rows),
-        )
+        self.call("BatchGetItem", |out| wire::ask(&request, out), |json| batches::read_got(json, &request, rows))
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
@@ -194,9 +194,10 @@ impl Database for Client {
         let fits = |item: &Item| shape.as_ref().is_none_or(|shape| shape.admits(item));
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
             let exclusive_start_key = start.cloned();
-            query::write_request(&QueryRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
+            let request = QueryRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() };
+            wire::ask(&request, out);
         };
-        self.page("Query", write, start, |json| page::read(json, table, fits, rows))
+        self.page("Query", write, start, |json| pages::read(json, table, fits, rows))
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
@@ -205,9 +206,10 @@ impl Database for Client {
         let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
             let exclusive_start_key = start.cloned();
-            scan::write_request(&ScanRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
+            let request = ScanRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() };
+            wire::ask(&request, out);
         };
-        self.page("Scan", write, start, |json| page::read(json, table, |_| true, rows))
+        self.page("Scan", write, start, |json| pages::read(json, table, |_| true, rows))
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -237,8 +239,8 @@ impl Client {
             Call::CreateTable(request, done) => done(self.create_table(request)),
             Call::UpdateTable(request, done) => done(self.update_table(request)),
             Call::DeleteTable(request, done) => done(self.delete_table(request)),
-            Call::DescribeTimeToLive(request, done) => done(self.describe_time_to_live(request)),
-            Call::UpdateTimeToLive(request, done) => done(self.update_time_to_live(request)),
+            Call::DescribeTimeToLive(request, done) => done(self.declared("DescribeTimeToLive", &request)),
+            Call::UpdateTimeToLive(request, done) => done(self.declared("UpdateTimeToLive", &request)),
             Call::Verbatim(request, done) => done(self.pass(&request)),
             call => {
                 let error = unavailable(&call);
@@ -250,10 +252,10 @@ impl Client {
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         let answer = self.call(
             "CreateTable",
-            |out| create_table::write_request(&request, out),
-            |json| self.read_table(&request.table_name, (json, "TableDescription"), create_table::read_response),
+            |out| wire::ask(&request, out),
+            |json| self.read_table(&request.table_name, (json, "TableDescription")),
         );
-        answer.map_err(|error| match error {
+        answer.map(|table_description| CreateTableResponse { table_description }).map_err(|error| match error {
             // Each service has its own words for it.
             Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
                 Error::TableAlreadyExists(request.table_name.to_string())
@@ -263,15 +265,16 @@ impl Client {
     }
 
     fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        self.call(
+        let table = self.call(
             "DescribeTable",
-            |out| describe_table::write_request(&request, out),
-            |json| self.read_table(&request.table_name, (json, "Table"), describe_table::read_response),
-        )
+            |out| wire::ask(&request, out),
+            |json| self.read_table(&request.table_name, (json, "Table")),
+        )?;
+        Ok(DescribeTableResponse { table })
     }
 
     fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        let page = self.call("ListTables", |out| list_tables::write_request(&request, out), list_tables::read_response)?;
+        let page: ListTablesResponse = self.declared("ListTables", &request)?;
         if let Some(last) = &page.last_evaluated_table_name {
             self.shared.chains.follow(request.exclusive_start_table_name.map(String::into_bytes), last.as_bytes())?;
         }
@@ -284,25 +287,18 @@ impl Client {
         if request.only_if_empty {
             self.check_empty(&request.table_name)?;
         }
-        self.call("DeleteTable", |out| delete_table::write_request(&request, out), |json| delete_table::read_response(json, before))
-    }
-
-    fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
-        self.call("UpdateTimeToLive", |out| time_to_live::write_update_request(&request, out), time_to_live::read_update_response)
-    }
-
-    fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
-        self.call(
-            "DescribeTimeToLive",
-            |out| time_to_live::write_describe_request(&request, out),
-            time_to_live::read_describe_response,
-        )
+        let table_description = self.call(
+            "DeleteTable",
+            |out| wire::ask(&request, out),
+            |json| Ok(table_answer::read_going(answer::structure(answer::members(json)?, "TableDescription")?, before)),
+        )?;
+        Ok(DeleteTableResponse { table_description })
     }
 
     fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
         let request = GetItemRequest { return_consumed_capacity: DETAIL, ..request };
         let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
-        let answer = self.call("GetItem", |out| get_item::write_request(&request, out), get_item::read_response)?;
+        let answer: GetItemResponse = self.declared("GetItem", &request)?;
         answer.item.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
         Ok(answer)
     }
@@ -310,7 +306,7 @@ impl Client {
     fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
         check_precondition(request.precondition)?;
         let request = PutItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("PutItem", |out| put_item::write_request(&request, out), put_item::read_response)
+        self.declared("PutItem", &request)
     }
 
     fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
@@ -318,7 +314,7 @@ impl Client {
         let is_asked = request.return_values == ReturnValues::AllOld;
         // Whether there was an item is known by its attributes, which cost nothing.
         let request = DeleteItemRequest { return_values: ReturnValues::AllOld, return_consumed_capacity: DETAIL, ..request };
-        let answer = self.call("DeleteItem", |out| delete_item::write_request(&request, out), delete_item::read_response)?;
+        let answer: DeleteItemResponse = self.declared("DeleteItem", &request)?;
         Ok(DeleteItemResponse { attributes: answer.attributes.filter(|_| is_asked), ..answer })
     }
 
@@ -326,28 +322,20 @@ impl Client {
         check_precondition(request.precondition)?;
         let request = UpdateItemRequest { return_consumed_capacity: DETAIL, ..request };
         let is_whole = request.return_values == UpdateReturnValues::AllNew;
-        let answer = self.call("UpdateItem", |out| update_item::write_request(&request, out), update_item::read_response)?;
+        let answer: UpdateItemResponse = self.declared("UpdateItem", &request)?;
         answer.attributes.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
         Ok(answer)
     }
 
     fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
         let request = BatchWriteItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call(
-            "BatchWriteItem",
-            |out| batch_write_item::write_request(&request, out),
-            |json| batch_write_item::read_response(json, &request),
-        )
+        self.call("BatchWriteItem", |out| wire::ask(&request, out), |json| batches::read_written(json, &request))
     }
 
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
         check(request.fault.clone())?;
         let request = TransactGetItemsRequest { return_consumed_capacity: DETAIL, ..request };
-        let answer = self.call(
-            "TransactGetItems",
-            |out| transact_get_items::write_request(&request, out),
-            transact_get_items::read_response,
-        )?;
+        let answer: TransactGetItemsResponse = self.declared("TransactGetItems", &request)?;
         if answer.responses.len() != request.transact_items.len() {
             return Err(answer::unreadable("it has not one response for each item"));
         }
@@ -361,11 +349,7 @@ impl Client {
         check(request.fault.clone())?;
         request.transact_items.iter().try_for_each(|write| check_precondition(write.precondition))?;
         let request = TransactWriteItemsRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call(
-            "TransactWriteItems",
-            |out| transact_write_items::write_request(&request, out),
-            transact_write_items::read_response,
-        )
+        self.declared("TransactWriteItems", &request)
     }
 
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
@@ -374,29 +358,30 @@ impl Client {
                 "replicas are not changed through a remote mount; use the service's own tools for them",
             ));
         }
-        self.call(
+        let table_description = self.call(
             "UpdateTable",
-            |out| update_table::write_request(&request, out),
-            |json| self.read_table(&request.table_name, (json, "TableDescription"), update_table::read_response),
-        )
+            |out| wire::ask(&request, out),
+            |json| self.read_table(&request.table_name, (json, "TableDescription")),
+        )?;
+        Ok(UpdateTableResponse { table_description })
     }
 
     fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-        let home = request.exclusive_start.as_ref().map(|stream| self.home(&stream.table_name)).transpose()?;
+        let home = request.exclusive_start.as_ref().map(|stream| self.home(&stream.table_name)).transpose()?.unwrap_or_default();
         self.call(
             "ListStreams",
-            |out| list_streams::write_request(&request, home.as_deref().unwrap_or_default(), out),
+            |out| wire::write(&request, &wire::Context { home, ..wire::Context::PLAIN }, out),
             |json| {
                 let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
                 first.into_iter().for_each(|stream| self.learn(stream, "StreamArn"));
-                list_streams::read_response(json)
+                wire::answer(json)
             },
         )
     }
 
     fn execute_statement(&self, request: ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
         let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("ExecuteStatement", |out| execute_statement::write_request(&request, out), execute_statement::read_response)
+        self.declared("ExecuteStatement", &request)
     }
 
     fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
@@ -406,11 +391,7 @@ impl Client {
         let request = BatchExecuteStatementRequest { statements, return_consumed_capacity: DETAIL };
         let answer = match request.statements.len() {
             0 => BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() },
-            _ => self.call(
-                "BatchExecuteStatement",
-                |out| batch_execute_statement::write_request(&request, out),
-                batch_execute_statement::read_response,
-            )?,
+            _ => self.declared("BatchExecuteStatement", &request)?,
         };
         let mut sent = answer.responses.into_iter();
         let of = |fault: Option<ValueError>| match fault {
@@ -422,7 +403,7 @@ impl Client {
 
     fn execute_transaction(&self, request: ExecuteTransactionRequest) -> Result<ExecuteTransactionResponse, Error> {
         let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("ExecuteTransaction", |out| execute_transaction::write_request(&request, out), execute_transaction::read_response)
+        self.declared("ExecuteTransaction", &request)
     }
 }
 
@@ -441,8 +422,8 @@ impl Client {
         if asking.is_some() {
             told = edit::without(&told, "ConsumedCapacity");
         }
-        let is_marked = *operation == "DeleteItem" && memchr::memmem::find(&told, delete_item::ASKED_AGAIN.as_bytes()).is_some();
-        Ok(if is_marked { edit::without(&told, delete_item::ASKED_AGAIN) } else { told })
+        let is_marked = *operation == "DeleteItem" && memchr::memmem::find(&told, ASKED_AGAIN.as_bytes()).is_some();
+        Ok(if is_marked { edit::without(&told, ASKED_AGAIN) } else { told })
     }
 }
 
@@ -451,20 +432,14 @@ struct AsTold<'c>(&'c Client);
 
 impl Streams for AsTold<'_> {
     fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        let home = self.0.home(&request.stream.table_name)?;
-        self.0.call("DescribeStream", |out| describe_stream::write_request(&request, &home, out), describe_stream::read_response)
+        self.0.of_stream("DescribeStream", &request.stream, &request)
     }
 
     fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        let home = self.0.home(&request.stream.table_name)?;
-        self.0.call(
-            "GetShardIterator",
-            |out| get_shard_iterator::write_request(&request, &home, out),
-            get_shard_iterator::read_response,
-        )
+        self.0.of_stream("GetShardIterator", &request.stream, &request)
     }
 
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        self.0.call("GetRecords", |out| get_records::write_request(&request, out), get_records::read_response)
+        self.0.declared("GetRecords", &request)
     }
 }

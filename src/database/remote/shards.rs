@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::api::{
     DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
-    GetShardIteratorResponse, SequenceNumber, Shard, ShardPosition, StreamName, StreamStatus,
+    GetShardIteratorResponse, SequenceNumber, Shard, ShardPosition, ShardRange, StreamName, StreamStatus,
 };
 use crate::model::error::StreamError;
 use crate::model::{Error, TableName};
@@ -69,10 +69,10 @@ fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamRes
 /// Those of the service.
 pub fn describe(service: &dyn Streams, request: &DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
     let answer = whole(service, &request.stream)?;
-    let is_open = answer.status == StreamStatus::Enabled || answer.shards.iter().any(|shard| shard.ending.is_none());
-    let starting = answer.shards.iter().map(|shard| shard.starting).min();
-    let ending = answer.shards.iter().filter_map(|shard| shard.ending).max().filter(|_| !is_open);
-    let one = |starting| Shard { shard_id: ALL.to_owned(), parent_shard_id: None, starting, ending };
+    let is_open = answer.status == StreamStatus::Enabled || answer.shards.iter().any(|shard| shard.range.ending.is_none());
+    let starting = answer.shards.iter().map(|shard| shard.range.starting).min();
+    let ending = answer.shards.iter().filter_map(|shard| shard.range.ending).max().filter(|_| !is_open);
+    let one = |starting| Shard { shard_id: ALL.to_owned(), parent_shard_id: None, range: ShardRange { starting, ending } };
     let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
     let shards = starting.filter(|_| !is_behind).map(one).into_iter().collect();
     Ok(DescribeStreamResponse { shards, ..answer })
@@ -103,7 +103,7 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
         shards.iter().filter(|shard| wanted(shard)).map(|shard| (shard.shard_id.as_str(), position)).collect()
     };
     match position {
-        ShardPosition::Latest => of(&|shard| shard.ending.is_none(), ShardPosition::Latest),
+        ShardPosition::Latest => of(&|shard| shard.range.ending.is_none(), ShardPosition::Latest),
         // The service has no iterator by time.
         ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => {
             of(&|shard| parent(shards, shard).is_none(), ShardPosition::TrimHorizon)
@@ -115,7 +115,7 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
                 return shards.first().map(|shard| (shard.shard_id.as_str(), position)).into_iter().collect();
             }
             let is_read_later = |shard: &Shard| parent(shards, shard).is_some_and(|parent| !is_before(parent, number));
-            let is_next = |shard: &Shard| shard.starting > number && !is_read_later(shard);
+            let is_next = |shard: &Shard| shard.range.starting > number && !is_read_later(shard);
             begun.extend(of(&is_next, ShardPosition::TrimHorizon));
             begun
         }
@@ -127,11 +127,11 @@ fn parent<'s>(shards: &'s [Shard], shard: &Shard) -> Option<&'s Shard> {
 }
 
 fn is_before(shard: &Shard, number: SequenceNumber) -> bool {
-    shard.ending.is_some_and(|ending| ending < number)
+    shard.range.ending.is_some_and(|ending| ending < number)
 }
 
 fn has(shard: &Shard, number: SequenceNumber) -> bool {
-    shard.starting <= number && !is_before(shard, number)
+    shard.range.starting <= number && !is_before(shard, number)
 }
 
 /// The next records of all shards, at most as many as asked for.
@@ -211,8 +211,7 @@ mod tests {
         let shard = Shard {
             shard_id: id.to_owned(),
             parent_shard_id: parent.map(str::to_owned),
-            starting: SequenceNumber::of(starting),
-            ending: ending.map(SequenceNumber::of),
+            range: ShardRange { starting: SequenceNumber::of(starting), ending: ending.map(SequenceNumber::of) },
         };
         (shard, records.to_vec())
     }
@@ -278,7 +277,7 @@ mod tests {
             let page = request.limit.map_or(2, |limit| limit.min(2)) as usize;
             let given: Vec<_> = records.iter().skip(at).take(page).map(|&number| record(number)).collect();
             let next = at + given.len();
-            let is_over = next == records.len() && shard.ending.is_some();
+            let is_over = next == records.len() && shard.range.ending.is_some();
             Ok(GetRecordsResponse { records: given, next_shard_iterator: (!is_over).then(|| format!("{id}@{next}")) })
         }
     }
@@ -343,7 +342,7 @@ mod tests {
         let (numbers, next) = read(&family, next);
         assert_eq!(numbers, [28]);
         // The shard ends before anybody is told of the one that goes on from it.
-        family.shards.lock().unwrap()[1].0.ending = Some(SequenceNumber::of(29));
+        family.shards.lock().unwrap()[1].0.range.ending = Some(SequenceNumber::of(29));
         let (numbers, next) = read(&family, next);
         assert_eq!((numbers.len(), next.is_some()), (0, true));
         family.shards.lock().unwrap().push(shard("e", Some("b"), 30, None, &[31]));

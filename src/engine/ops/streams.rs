@@ -12,7 +12,7 @@ use crate::engine::streams::{self, Definition, trim};
 use crate::model::api::{
     DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
     GetShardIteratorResponse, KeySchemaElement, ListStreamsRequest, ListStreamsResponse, SequenceNumber, Shard, ShardPosition,
-    StreamName, StreamRecord, StreamStatus, Version,
+    ShardRange, StreamName, StreamRecord, StreamStatus, Version,
 };
 use crate::model::error::{StoreError, StreamError};
 use crate::model::limits::{LIST_STREAMS_MAX, STREAM_PAGE_BYTES_MAX, STREAM_RECORDS_MAX};
@@ -94,8 +94,10 @@ fn shard(definition: &Definition) -> Shard {
     Shard {
         shard_id: streams::shard_id(definition),
         parent_shard_id: None,
-        starting: SequenceNumber::of(definition.first),
-        ending: definition.closed.map(|(last, _)| SequenceNumber::of(last)),
+        range: ShardRange {
+            starting: SequenceNumber::of(definition.first),
+            ending: definition.closed.map(|(last, _)| SequenceNumber::of(last)),
+        },
     }
 }
 

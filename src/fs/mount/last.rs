@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::text::pretty;
 use crate::codec::json::document::Document;
-use crate::codec::wire::{self, Reporting};
+use crate::codec::wire::{self, Declared};
 use crate::fs::process::{Caller, session_of};
 use crate::fs::recent::Recent;
 use crate::fs::time::now_ms;
-use crate::model::api::{DeleteItemResponse, PutItemResponse, ReturnConsumedCapacity, UpdateItemResponse};
+use crate::model::api::ReturnConsumedCapacity;
 use crate::model::{Error, TableName};
 use crate::protocol::{self, Failure};
 
@@ -77,31 +77,11 @@ impl LastAnswers {
     }
 }
 
-fn reporting(table: &TableName) -> Reporting {
-    Reporting { table: table.to_string(), detail: ReturnConsumedCapacity::Indexes }
-}
-
-/// PutItem's answer, capacity included.
+/// The answer to the write of an item, capacity included.
 #[must_use]
-pub fn of_put(table: &TableName, response: &PutItemResponse) -> Vec<u8> {
+pub fn of_write(table: &TableName, response: &impl Declared) -> Vec<u8> {
     let mut out = Vec::new();
-    wire::put_item::response(response, &reporting(table), &mut out);
-    out
-}
-
-/// UpdateItem's answer, capacity included.
-#[must_use]
-pub fn of_update(table: &TableName, response: &UpdateItemResponse) -> Vec<u8> {
-    let mut out = Vec::new();
-    wire::update_item::response(response, &reporting(table), &mut out);
-    out
-}
-
-/// DeleteItem's answer, capacity included.
-#[must_use]
-pub fn of_delete(table: &TableName, response: &DeleteItemResponse) -> Vec<u8> {
-    let mut out = Vec::new();
-    wire::delete_item::response(response, &reporting(table), &mut out);
+    wire::write(response, &wire::Context::of_table(table.as_str(), ReturnConsumedCapacity::Indexes), &mut out);
     out
 }
 

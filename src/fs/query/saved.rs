@@ -35,11 +35,11 @@ impl QueryPath {
         let is_query = ["KeyConditionExpression", "KeyConditions"].iter().any(|member| json.get(member).is_some());
         let document = Document::of(&json);
         let (kind, index, clauses) = if is_query {
-            let request = wire::query::request(document.root()).map_err(request_error)?;
+            let request = wire::request::<QueryRequest>(document.root()).map_err(request_error)?;
             let index = request.index_name.clone();
             (QueryKind::Query, index.clone(), of_query(&schema, index.as_ref(), request)?)
         } else {
-            let request = wire::scan::request(document.root()).map_err(request_error)?;
+            let request = wire::request::<ScanRequest>(document.root()).map_err(request_error)?;
             let index = request.index_name.clone();
             (QueryKind::Scan, index.clone(), of_scan(&schema, index.as_ref(), request)?)
         };

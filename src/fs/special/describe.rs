@@ -10,5 +10,5 @@ use crate::fs::process::Caller;
 pub fn text(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
     let table = at.table().ok_or(FsError::NotFound)?;
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
-    Ok(pretty(&wire::describe_table::to_json(&description)))
+    Ok(pretty(&wire::table_description::described(&description)))
 }

@@ -105,7 +105,7 @@ fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
             mount.db.delete_policy(request).map(drop)
         }
         "UpdateTimeToLive" => {
-            let request = wire::time_to_live::update_request(json).map_err(wire_error)?;
+            let request = wire::request::<UpdateTimeToLiveRequest>(json).map_err(wire_error)?;
             mount.db.update_time_to_live(request).map(drop)
         }
         _ => Err(Error::NotSupported(step.operation)),

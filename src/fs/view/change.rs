@@ -273,7 +273,7 @@ impl View {
         let view = Arc::clone(self);
         let session = view.mount.last.session(caller.pid);
         let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
-            let answer = outcome.as_ref().map(|response| last::of_delete(&table, response));
+            let answer = outcome.as_ref().map(|response| last::of_write(&table, response));
             view.mount.last.keep_write(session, "DeleteItem", answer);
             match outcome {
                 Ok(response) if response.existed => {

@@ -44,7 +44,7 @@ impl View {
                 view.run_elsewhere(Box::new(move || next.put_item(again, thread, done)));
             }
             (Ok(response), _) => {
-                view.mount.last.keep_write(session, "PutItem", Ok(last::of_put(&table, &response)));
+                view.mount.last.keep_write(session, "PutItem", Ok(last::of_write(&table, &response)));
                 if let Some(key) = &key {
                     // Before the caller hears, or its next call might still see the empty folder in memory beside the stored
                     // one.

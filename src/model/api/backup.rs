@@ -2,7 +2,7 @@
 
 use super::common::Failure;
 use super::create_table::IndexDefinition;
-use super::describe_table::TableDescription;
+use super::tables::TableDescription;
 use crate::model::TableName;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput};

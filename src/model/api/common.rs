@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use super::declare::declare;
 use super::legacy::LegacyConditions;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{AliasFault, ExpressionParameter};
@@ -157,13 +158,14 @@ impl ConsumedCapacity {
     }
 }
 
-/// `ItemCollectionMetrics` of a write to a table with LSIs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ItemCollectionMetrics {
-    /// One attribute: the partition key by name.
-    pub key: Item,
-    /// `SizeEstimateRangeGB`: lower and upper bound.
-    pub size_estimate_range_gb: [f64; 2],
+declare! { $ common
+    /// `ItemCollectionMetrics` of a write to a table with LSIs.
+    ItemCollectionMetrics {
+        /// One attribute: the partition key by name.
+        required key: Item = "ItemCollectionKey",
+        /// Lower and upper bound.
+        required size_estimate_range_gb: [f64; 2] = "SizeEstimateRangeGB",
+    }
 }
 
 /// What a page of Query or Scan says beside its items.

@@ -1,23 +1,10 @@
 //! CreateTable: the request as sent. The engine's operation checks it and builds a `TableSchema` from it.
 
-use super::describe_table::TableDescription;
+use super::declare::declare;
+use super::tables::TableDescription;
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyType, ProvisionedThroughput};
 use crate::model::settings::ThroughputSettings;
 use crate::model::{IndexName, TableName, TableSettings};
-
-/// An element of a `KeySchema`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeySchemaElement {
-    pub attribute_name: String,
-    pub key_type: KeyType,
-}
-
-/// `Projection` as sent; both members may be missing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProjectionDefinition {
-    pub projection_type: Option<ProjectionType>,
-    pub non_key_attributes: Option<Vec<String>>,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectionType {
@@ -52,7 +39,22 @@ pub struct CreateTableRequest {
     pub settings: TableSettings,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct CreateTableResponse {
-    pub table_description: TableDescription,
+declare! { $ create_table
+    /// An element of a `KeySchema`.
+    #[derive(Eq)]
+    KeySchemaElement = "KeySchemaElement" {
+        required attribute_name: String as AttributeName,
+        required key_type: KeyType,
+    }
+
+    /// `Projection` as sent; both members may be missing.
+    #[derive(Eq, Default)]
+    ProjectionDefinition = "Projection" {
+        optional projection_type: ProjectionType,
+        optional non_key_attributes: Vec<String> as List<AttributeName> [LengthMin(1), LengthMax(NON_KEY_ATTRIBUTES_MAX)],
+    }
+
+    CreateTableResponse {
+        required table_description: TableDescription,
+    }
 }

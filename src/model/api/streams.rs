@@ -1,8 +1,10 @@
-//! What the operations of DynamoDB Streams share.
+//! DynamoDB Streams: ListStreams, DescribeStream, GetShardIterator, GetRecords (docs/dynamodb.md 17).
 
 use std::fmt;
 
 use super::common::Version;
+use super::create_table::KeySchemaElement;
+use super::declare::declare;
 use crate::model::settings::StreamViewType;
 use crate::model::{Item, TableName};
 
@@ -89,6 +91,118 @@ pub struct StreamRecord {
     pub old_image: Option<Item>,
     /// DynamoDB bytes of keys and images.
     pub size_bytes: u64,
+}
+
+/// The other two of the API are passed within a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StreamStatus {
+    #[default]
+    Enabled,
+    Disabled,
+}
+
+/// `ShardIteratorType` with what belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardPosition {
+    /// The oldest record that is kept.
+    TrimHorizon,
+    /// Behind the newest record.
+    Latest,
+    AtSequenceNumber(SequenceNumber),
+    AfterSequenceNumber(SequenceNumber),
+    /// The first record of this time or later, milliseconds since the epoch.
+    AtTimestamp(u64),
+}
+
+declare! { $ streams
+    #[derive(Eq, Default)]
+    ListStreamsRequest = "ListStreamsInput" {
+        /// Only this table's; the table need not exist any more.
+        optional table_name: TableName as Name,
+        /// 1 to 100; default 100.
+        optional limit: u32 [ValueMin(1), ValueMax(LIST_STREAMS_MAX as i64)],
+        /// Streams after this one; it need not exist.
+        optional exclusive_start: StreamName as Arn = "ExclusiveStartStreamArn",
+    }
+
+    #[derive(Eq)]
+    ListStreamsResponse {
+        /// By table name, then by label.
+        always streams: Vec<StreamName>,
+        /// Present exactly when more remain.
+        optional last_evaluated: StreamName as Arn = "LastEvaluatedStreamArn",
+    }
+
+    #[derive(Eq)]
+    DescribeStreamRequest = "DescribeStreamInput" {
+        required stream: StreamName as Arn = "StreamArn",
+        /// 1 to 100; default 100.
+        optional limit: u32 [ValueMin(1), ValueMax(LIST_STREAMS_MAX as i64)],
+        /// Shards after this one.
+        optional exclusive_start_shard_id: String [LengthMin(28), LengthMax(65)],
+        /// `ShardFilter` of type `CHILD_SHARDS`: only the children of this shard.
+        optional children_of: String as ChildShards = "ShardFilter",
+    }
+
+    #[derive(Eq)]
+    DescribeStreamResponse in "StreamDescription" {
+        required stream: StreamName as Arn = "StreamArn",
+        + "StreamLabel" = |it| Some(it.stream.label.clone()),
+        always status: StreamStatus as ToldStatus = "StreamStatus",
+        required view_type: StreamViewType = "StreamViewType",
+        /// Milliseconds since the epoch.
+        always created_ms: u64 as Seconds = "CreationRequestDateTime",
+        + "TableName" = |it| Some(it.stream.table_name.clone()),
+        /// The table's, also after the table is gone.
+        always key_schema: Vec<KeySchemaElement>,
+        always shards: Vec<Shard>,
+        /// Present exactly when more remain.
+        optional last_evaluated_shard_id: String,
+    }
+
+    /// A part of a stream.
+    #[derive(Eq)]
+    Shard {
+        required shard_id: String,
+        /// The one that it goes on with, if that is still told of; ours have none.
+        optional parent_shard_id: String,
+        required range: ShardRange = "SequenceNumberRange",
+    }
+
+    /// The sequence numbers of a shard.
+    #[derive(Copy, Eq)]
+    ShardRange {
+        required starting: SequenceNumber = "StartingSequenceNumber",
+        /// `None` while it is open.
+        optional ending: SequenceNumber = "EndingSequenceNumber",
+    }
+
+    #[derive(Eq)]
+    GetShardIteratorRequest = "GetShardIteratorInput" {
+        required stream: StreamName as Arn = "StreamArn",
+        required shard_id: String [LengthMin(28), LengthMax(65)],
+        group position: ShardPosition as Position,
+    }
+
+    #[derive(Eq)]
+    GetShardIteratorResponse {
+        /// Of the service's own making.
+        required shard_iterator: String,
+    }
+
+    #[derive(Eq)]
+    GetRecordsRequest = "GetRecordsInput" {
+        /// From GetShardIterator or from the last GetRecords.
+        required shard_iterator: String [LengthMin(1), LengthMax(2048)],
+        /// 1 to 1000; default 1000.
+        optional limit: u32 [ValueMin(1), ValueMax(STREAM_RECORDS_MAX as i64)],
+    }
+
+    GetRecordsResponse {
+        /// `None` at the end of a closed shard.
+        optional next_shard_iterator: String,
+        always records: Vec<StreamRecord>,
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::absence::Absence;
 use super::create_table::IndexDefinition;
-use super::describe_table::TableDescription;
+use super::declare::declare;
+use super::tables::TableDescription;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, WarmThroughput};
 use crate::model::{IndexName, IndexSchema, KeyAttribute, TableName};
@@ -94,8 +95,9 @@ pub struct IndexForecast {
     pub examples: Vec<Absence>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct UpdateTableResponse {
-    /// The new definition with the old throughput; what changes has status UPDATING.
-    pub table_description: TableDescription,
+declare! { $ update_table
+    UpdateTableResponse {
+        /// The new definition with the old throughput; what changes has status UPDATING.
+        required table_description: TableDescription,
+    }
 }

@@ -2,13 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::capacity::SentArns;
-use super::super::{
-    Reporting, batch_execute_statement, batch_get_item, batch_write_item, delete_item, describe_stream, execute_statement,
-    execute_transaction, get_item, get_records, get_shard_iterator, list_streams, page, put_item, query, scan, transact_get_items,
-    transact_write_items, update_item,
-};
-use super::{answered, asked, document, index_name, table};
+use super::super::{Context, answer, batches, pages};
+use super::{answered, answered_by, asked, document, index_name, table};
 use crate::codec::json::document::Document;
 use crate::codec::row::Row;
 use crate::codec::test_items::{item, value};
@@ -16,12 +11,12 @@ use crate::model::api::legacy::*;
 use crate::model::api::*;
 use crate::model::error::{Error, RemoteError, StatementError};
 use crate::model::schema::KeyType;
-use crate::model::{AttributeValue, Item, arn};
+use crate::model::{AttributeValue, Item};
 
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
-fn reporting() -> Reporting {
-    Reporting { table: "Orders".to_owned(), detail: DETAIL }
+fn context() -> Context {
+    Context::of_table("Orders", DETAIL)
 }
 
 fn consumed() -> ConsumedCapacity {
@@ -72,7 +67,7 @@ proptest! {
                 return_item_collection_metrics: flag,
                 ..PutItemRequest::new(table("Orders"), item.clone())
             };
-            asked(&put, put_item::write_request, put_item::request);
+            asked(&put);
             let delete = DeleteItemRequest {
                 condition: condition.clone(),
                 placeholders: placeholders.clone(),
@@ -80,7 +75,7 @@ proptest! {
                 return_values: put.return_values,
                 ..DeleteItemRequest::new(table("Orders"), item.clone())
             };
-            asked(&delete, delete_item::write_request, delete_item::request);
+            asked(&delete);
             let by_attributes = matches!(condition, ConditionParameter::Legacy(_)).then(|| {
                 let add = AttributeUpdate { attribute: "a".to_owned(), action: AttributeAction::Add, value: Some(value.clone()) };
                 let delete = AttributeUpdate { attribute: "b".to_owned(), action: AttributeAction::Delete, value: None };
@@ -97,7 +92,7 @@ proptest! {
                     placeholders,
                 )
             };
-            asked(&update, update_item::write_request, update_item::request);
+            asked(&update);
         }
     }
 
@@ -112,27 +107,27 @@ proptest! {
             item_collection_metrics: item_collection_metrics.clone(),
             version: 0,
         };
-        answered(&put, |it, out| put_item::response(it, &reporting(), out), put_item::read_response);
+        answered(&put);
         let delete = DeleteItemResponse {
             attributes: attributes.clone(),
             consumed_capacity: consumed(),
             item_collection_metrics: item_collection_metrics.clone(),
             existed: has_item,
         };
-        answered(&delete, |it, out| delete_item::response(it, &reporting(), out), delete_item::read_response);
+        answered(&delete);
         let update = UpdateItemResponse { attributes: attributes.clone(), consumed_capacity: consumed(), item_collection_metrics, version: None };
-        answered(&update, |it, out| update_item::response(it, &reporting(), out), update_item::read_response);
+        answered(&update);
         let get = GetItemResponse { item: attributes, consumed_capacity: consumed() };
-        answered(&get, |it, out| get_item::response(it, &reporting(), out), get_item::read_response);
+        answered(&get);
     }
 
     #[test]
     fn reads(item in item(), value in value(), flag: bool) {
         let attributes_to_get = Some(vec!["a".to_owned(), "é".to_owned()]);
         let get = GetItemRequest { consistent_read: flag, return_consumed_capacity: DETAIL, ..GetItemRequest::new(table("Orders"), item.clone()) };
-        asked(&get, get_item::write_request, get_item::request);
+        asked(&get);
         let get = GetItemRequest { attributes_to_get: attributes_to_get.clone(), ..get };
-        asked(&get, get_item::write_request, get_item::request);
+        asked(&get);
         for (filter, placeholders) in conditions(&value, false) {
             let is_legacy = placeholders.values.is_none();
             let key = LegacyCondition {
@@ -156,7 +151,7 @@ proptest! {
                 return_consumed_capacity: DETAIL,
                 ..QueryRequest::new(table("Orders"), "", placeholders.clone())
             };
-            asked(&query, query::write_request, query::request);
+            asked(&query);
             let scan = ScanRequest {
                 index_name: query.index_name,
                 filter: query.filter,
@@ -169,7 +164,7 @@ proptest! {
                 exclusive_start_key: query.exclusive_start_key,
                 ..ScanRequest::new(table("Orders"))
             };
-            asked(&scan, scan::write_request, scan::request);
+            asked(&scan);
         }
     }
 
@@ -184,11 +179,11 @@ proptest! {
             last_evaluated_key: items.first().filter(|_| has_more).cloned(),
             consumed_capacity: consumed(),
         };
-        let mut writer = page::PageWriter::new(None);
+        let mut writer = pages::PageWriter::new(None);
         items.iter().for_each(|item| writer.row(Row::Item(item)));
-        let body = Document::parse(writer.finish(&page, &reporting()).unwrap()).unwrap();
+        let body = Document::parse(writer.finish(&page, &context()).unwrap()).unwrap();
         let mut found = Vec::new();
-        let read = page::read(body.root(), &page.table_name, |_| true, &mut |row| found.push(row.to_item().unwrap()));
+        let read = pages::read(body.root(), &page.table_name, |_| true, &mut |row| found.push(row.to_item().unwrap()));
         assert_eq!((read.unwrap(), found), (page, items));
     }
 
@@ -202,18 +197,19 @@ proptest! {
         };
         let whole = TableKeys { attributes_to_get: flag.then(|| vec!["a".to_owned()]), ..TableKeys::new(table("Other"), vec![other.clone()]) };
         let get = BatchGetItemRequest { request_items: vec![keys, whole], fault: None, return_consumed_capacity: DETAIL };
-        asked(&get, batch_get_item::write_request, batch_get_item::request);
+        asked(&get);
         let page = BatchGetItemPage {
             unprocessed_keys: vec![vec![], vec![other.clone()]],
             consumed_capacity: vec![consumed(), ConsumedCapacity::default()],
         };
         let names = vec!["Orders".to_owned(), "Other".to_owned()];
-        let mut writer = batch_get_item::BatchWriter::new(&get, names.clone());
+        let context = Context { named: names.clone(), ..context() };
+        let mut writer = batches::BatchWriter::new(&get, context.clone());
         writer.row(0, Row::Item(&one));
         writer.row(1, Row::Item(&other));
         let body = Document::parse(writer.finish(&page).unwrap()).unwrap();
         let mut found = Vec::new();
-        let read = batch_get_item::read_response(body.root(), &get, &mut |place, row| {
+        let read = batches::read_got(body.root(), &get, &mut |place, row| {
             found.push((place, row.to_item().unwrap()));
             true
         });
@@ -225,16 +221,16 @@ proptest! {
             return_consumed_capacity: DETAIL,
             return_item_collection_metrics: flag,
         };
-        asked(&write, batch_write_item::write_request, batch_write_item::request);
+        asked(&write);
         let response = BatchWriteItemResponse {
             consumed_capacity: vec![consumed(), consumed()],
             unprocessed_items: vec![vec![], requests],
             item_collection_metrics: vec![vec![metrics(&one)], vec![]],
         };
-        answered(
+        answered_by(
             &response,
-            |it, out| batch_write_item::response(it, (&names, DETAIL), out),
-            |json| batch_write_item::read_response(json, &write),
+            |it, out| batches::write_response(it, &context, out),
+            |json| batches::read_written(json, &write),
         );
     }
 
@@ -246,11 +242,10 @@ proptest! {
             ..TransactGet::new(table("Orders"), item.clone())
         };
         let get = TransactGetItemsRequest { transact_items: vec![get], fault: None, return_consumed_capacity: DETAIL };
-        asked(&get, transact_get_items::write_request, transact_get_items::request);
+        asked(&get);
         let consumed = vec![(table("Orders"), consumed())];
-        let arns = SentArns::default();
         let response = TransactGetItemsResponse { responses: vec![Some(item.clone()), None], consumed_capacity: consumed.clone() };
-        answered(&response, |it, out| transact_get_items::response(it, (&arns, DETAIL), out), transact_get_items::read_response);
+        answered(&response);
 
         let key = || item.clone();
         let actions = [
@@ -272,13 +267,13 @@ proptest! {
             return_consumed_capacity: DETAIL,
             return_item_collection_metrics: flag,
         };
-        asked(&write, transact_write_items::write_request, transact_write_items::request);
+        asked(&write);
         let response = TransactWriteItemsResponse {
             consumed_capacity: consumed,
             item_collection_metrics: vec![(table("Orders"), vec![metrics(&item)])],
             is_replay: flag,
         };
-        answered(&response, |it, out| transact_write_items::response(it, (&arns, DETAIL), out), transact_write_items::read_response);
+        answered(&response);
     }
 
     #[test]
@@ -293,7 +288,7 @@ proptest! {
             return_old_on_condition_failure: flag,
             ..ExecuteStatementRequest::new("SELECT * FROM \"Orders\"")
         };
-        asked(&request, execute_statement::write_request, execute_statement::request);
+        asked(&request);
         let response = ExecuteStatementResponse {
             items: vec![item.clone()],
             next_token: flag.then(|| "next".to_owned()),
@@ -301,19 +296,19 @@ proptest! {
             table_name: table("Orders"),
             consumed_capacity: consumed(),
         };
-        answered(&response, |it, out| execute_statement::response(it, DETAIL, out), execute_statement::read_response);
+        answered(&response);
 
         let one = TransactStatement { statement: "x".to_owned(), parameters: parameters.clone(), return_old_on_condition_failure: flag };
         let request =
             ExecuteTransactionRequest { statements: vec![one], client_request_token: flag.then(|| "t".to_owned()), return_consumed_capacity: DETAIL };
-        asked(&request, execute_transaction::write_request, execute_transaction::request);
+        asked(&request);
         let consumed_capacity = vec![(table("Orders"), consumed())];
         let response = ExecuteTransactionResponse {
             responses: vec![None, Some(item.clone())],
             consumed_capacity: consumed_capacity.clone(),
             is_read: flag,
         };
-        answered(&response, |it, out| execute_transaction::response(it, DETAIL, out), execute_transaction::read_response);
+        answered(&response);
 
         let one = BatchStatement {
             statement: "x".to_owned(),
@@ -322,7 +317,7 @@ proptest! {
             return_old_on_condition_failure: flag,
         };
         let request = BatchExecuteStatementRequest { statements: vec![one], return_consumed_capacity: DETAIL };
-        asked(&request, batch_execute_statement::write_request, batch_execute_statement::request);
+        asked(&request);
         let outcomes = [
             Ok(Some(item.clone())),
             Ok(None),
@@ -333,7 +328,7 @@ proptest! {
         ];
         let member = |outcome| BatchStatementResponse { table_name: flag.then(|| table("Orders")), outcome };
         let response = BatchExecuteStatementResponse { responses: outcomes.into_iter().map(member).collect(), consumed_capacity };
-        answered(&response, |it, out| batch_execute_statement::response(it, DETAIL, out), batch_execute_statement::read_response);
+        answered(&response);
     }
 
     /// Records tell of whole seconds.
@@ -352,7 +347,7 @@ proptest! {
             new_image,
         };
         let response = GetRecordsResponse { records: vec![record], next_shard_iterator: of_service.then(|| "next".to_owned()) };
-        answered(&response, get_records::response, get_records::read_response);
+        answered(&response);
     }
 }
 
@@ -360,7 +355,6 @@ proptest! {
 fn streams() {
     const LABEL: &str = "2026-01-02T03:04:05.678";
     let stream = StreamName { table_name: table("Orders"), label: LABEL.to_owned() };
-    let home = arn::home(&arn::stream(&stream)).unwrap().to_owned();
     let shard_id = "shardId-00000001700000000000-abcdef00".to_owned();
     for position in [
         ShardPosition::TrimHorizon,
@@ -370,17 +364,12 @@ fn streams() {
         ShardPosition::AtTimestamp(1_700_000_000_125),
     ] {
         let request = GetShardIteratorRequest { stream: stream.clone(), shard_id: shard_id.clone(), position };
-        let body = document(|out| get_shard_iterator::write_request(&request, &home, out));
-        assert_eq!(get_shard_iterator::request(body.root()), Ok(request));
+        asked(&request);
     }
     let response = GetShardIteratorResponse { shard_iterator: "iterator".to_owned() };
-    answered(
-        &response,
-        |it, out| out.extend(get_shard_iterator::to_json(it).to_string().bytes()),
-        get_shard_iterator::read_response,
-    );
+    answered(&response);
     let request = GetRecordsRequest { shard_iterator: "iterator".to_owned(), limit: Some(3) };
-    asked(&request, get_records::write_request, get_records::request);
+    asked(&request);
 
     let request = DescribeStreamRequest {
         stream: stream.clone(),
@@ -388,9 +377,15 @@ fn streams() {
         exclusive_start_shard_id: Some(shard_id.clone()),
         children_of: Some(shard_id.clone()),
     };
-    assert_eq!(describe_stream::request(document(|out| describe_stream::write_request(&request, &home, out)).root()), Ok(request));
-    let shard =
-        |parent_shard_id, ending| Shard { shard_id: shard_id.clone(), parent_shard_id, starting: SequenceNumber::of(1), ending };
+    asked(&request);
+    let elsewhere = Context { home: "arn:aws:dynamodb:eu-west-1:1".to_owned(), ..context() };
+    let body = document(|out| super::super::write(&request, &elsewhere, out));
+    assert!(body.text().starts_with(r#"{"StreamArn":"arn:aws:dynamodb:eu-west-1:1:table/Orders/stream/"#), "{}", body.text());
+    let shard = |parent_shard_id, ending| Shard {
+        shard_id: shard_id.clone(),
+        parent_shard_id,
+        range: ShardRange { starting: SequenceNumber::of(1), ending },
+    };
     let response = DescribeStreamResponse {
         stream: stream.clone(),
         status: StreamStatus::Disabled,
@@ -400,19 +395,19 @@ fn streams() {
         shards: vec![shard(None, Some(SequenceNumber::of(9))), shard(Some(shard_id.clone()), None)],
         last_evaluated_shard_id: Some(shard_id.clone()),
     };
-    answered(&response, |it, out| out.extend(describe_stream::to_json(it).to_string().bytes()), describe_stream::read_response);
+    answered(&response);
 
     let request = ListStreamsRequest { table_name: Some(table("Orders")), limit: Some(1), exclusive_start: Some(stream.clone()) };
-    assert_eq!(list_streams::request(document(|out| list_streams::write_request(&request, &home, out)).root()), Ok(request));
+    asked(&request);
     let response = ListStreamsResponse { streams: vec![stream.clone()], last_evaluated: Some(stream) };
-    answered(&response, |it, out| out.extend(list_streams::to_json(it).to_string().bytes()), list_streams::read_response);
+    answered(&response);
 }
 
 #[test]
 fn what_is_no_answer_is_told() {
     let unreadable = |body: &str| {
         let body = Document::parse(body.as_bytes().to_vec()).unwrap();
-        let told = get_item::read_response(body.root()).map(|response| response.item).unwrap_err();
+        let told = answer::<GetItemResponse>(body.root()).map(|response| response.item).unwrap_err();
         assert!(told.to_string().starts_with("the answer of the service cannot be read: "), "{told}");
     };
     unreadable("[]");

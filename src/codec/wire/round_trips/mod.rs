@@ -5,8 +5,9 @@ mod tables;
 
 use std::fmt::Debug;
 
-use super::WireError;
+use super::{Context, Declared, answer, ask, request, write};
 use crate::codec::json::document::{Document, Json};
+use crate::model::api::ReturnConsumedCapacity;
 use crate::model::{IndexName, TableName};
 
 pub(super) fn document(write: impl FnOnce(&mut Vec<u8>)) -> Document {
@@ -16,12 +17,19 @@ pub(super) fn document(write: impl FnOnce(&mut Vec<u8>)) -> Document {
 }
 
 #[track_caller]
-pub(super) fn asked<R: PartialEq + Debug>(request: &R, write: fn(&R, &mut Vec<u8>), read: fn(Json<'_>) -> Result<R, WireError>) {
-    assert_eq!(&read(document(|out| write(request, out)).root()).unwrap(), request);
+pub(super) fn asked<R: Declared + PartialEq + Debug>(made: &R) {
+    assert_eq!(&request::<R>(document(|out| ask(made, out)).root()).unwrap(), made);
+}
+
+/// Answers about the table Orders.
+#[track_caller]
+pub(super) fn answered<R: Declared + PartialEq + Debug>(response: &R) {
+    let context = Context::of_table("Orders", ReturnConsumedCapacity::Indexes);
+    answered_by(response, |it, out| write(it, &context, out), answer);
 }
 
 #[track_caller]
-pub(super) fn answered<R: PartialEq + Debug, E: Debug>(
+pub(super) fn answered_by<R: PartialEq + Debug, E: Debug>(
     response: &R,
     write: impl FnOnce(&R, &mut Vec<u8>),
     read: impl FnOnce(Json<'_>) -> Result<R, E>,

@@ -1,7 +1,8 @@
 //! Tables and times to live.
 
-use super::super::{create_table, delete_table, describe_table, list_tables, time_to_live, update_table};
-use super::{answered, asked, index_name, table};
+use super::super::shape::Members;
+use super::super::{ask, table_answer};
+use super::{answered, asked, document, index_name, table};
 use crate::model::api::create_table::ProjectionType;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification};
@@ -66,7 +67,7 @@ fn changes_of_tables() {
         deletion_protection: true,
         settings: settings(),
     };
-    asked(&create, create_table::write_request, create_table::request);
+    asked(&create);
     let plain = CreateTableRequest {
         billing_mode: None,
         throughput: Some(UNITS),
@@ -76,7 +77,7 @@ fn changes_of_tables() {
         settings: TableSettings::default(),
         ..create
     };
-    asked(&plain, create_table::write_request, create_table::request);
+    asked(&plain);
 
     let change =
         IndexChange { name: index_name(), throughput: Some(UNITS), on_demand: None, warm: Some(settings().throughput.warm) };
@@ -98,21 +99,21 @@ fn changes_of_tables() {
         warm: Some(throughput_settings(9).warm),
         ..UpdateTableRequest::new(table("Orders"))
     };
-    asked(&update, update_table::write_request, update_table::request);
+    asked(&update);
     let update = UpdateTableRequest {
         stream: Some(StreamSpecification { enabled: true, view_type: Some(StreamViewType::NewImage) }),
         encryption: Some(Encryption { enabled: true, kms_master_key_id: None }),
         ..UpdateTableRequest::new(table("Orders"))
     };
-    asked(&update, update_table::write_request, update_table::request);
+    asked(&update);
     let delete = DeleteTableRequest::new(table("Orders"));
-    asked(&delete, delete_table::write_request, delete_table::request);
+    asked(&delete);
     let describe = DescribeTableRequest { table_name: table("Orders") };
-    asked(&describe, describe_table::write_request, describe_table::request);
+    asked(&describe);
     let list = ListTablesRequest { exclusive_start_table_name: Some("Orders".to_owned()), limit: Some(4) };
-    asked(&list, list_tables::write_request, list_tables::request);
+    asked(&list);
     let list = ListTablesResponse { table_names: vec!["Orders".to_owned()], last_evaluated_table_name: Some("Orders".to_owned()) };
-    answered(&list, list_tables::response, list_tables::read_response);
+    answered(&list);
 }
 
 /// Tags, policy, distinct partition keys and violations are not told.
@@ -189,29 +190,15 @@ fn descriptions() {
     }
     let as_created = TableDescription { control: TableControl::default(), ..on_demand.clone() };
     for table_description in [on_demand, provisioned, as_created] {
-        let at_ms = table_description.at_ms;
-        let text = |json: serde_json::Value, out: &mut Vec<u8>| out.extend(json.to_string().into_bytes());
-        let described = DescribeTableResponse { table: table_description.clone() };
-        answered(
-            &described,
-            |it, out| text(describe_table::to_json(&it.table), out),
-            |json| describe_table::read_response(json, at_ms),
-        );
-        let created = CreateTableResponse { table_description: table_description.clone() };
-        answered(
-            &created,
-            |it, out| text(create_table::response_to_json(it), out),
-            |json| create_table::read_response(json, at_ms),
-        );
-        let updated = UpdateTableResponse { table_description: table_description.clone() };
-        answered(&updated, |it, out| text(update_table::to_json(it), out), |json| update_table::read_response(json, at_ms));
+        // When it was told is not in it.
+        let table_description = TableDescription { at_ms: 0, ..table_description };
+        answered(&DescribeTableResponse { table: table_description.clone() });
+        answered(&CreateTableResponse { table_description: table_description.clone() });
+        answered(&UpdateTableResponse { table_description: table_description.clone() });
         let going = TableDescription { status: TableStatus::Deleting, ..table_description.clone() };
-        let deleted = DeleteTableResponse { table_description: going };
-        answered(
-            &deleted,
-            |it, out| text(delete_table::to_json(it), out),
-            |json| delete_table::read_response(json, table_description),
-        );
+        let deleted = document(|out| ask(&DeleteTableResponse { table_description: going.clone() }, out));
+        let members = Members::of(deleted.root()).unwrap().structure("TableDescription").unwrap();
+        assert_eq!(table_answer::read_going(members, table_description), going);
     }
 }
 
@@ -219,23 +206,15 @@ fn descriptions() {
 fn times_to_live() {
     let specification = TimeToLiveSpecification { enabled: true, attribute_name: "ttl".to_owned() };
     let request = UpdateTimeToLiveRequest { table_name: table("Orders"), specification: specification.clone() };
-    asked(&request, time_to_live::write_update_request, time_to_live::update_request);
+    asked(&request);
     let response = UpdateTimeToLiveResponse { specification };
-    answered(
-        &response,
-        |it, out| out.extend(time_to_live::update_to_json(it).to_string().bytes()),
-        time_to_live::read_update_response,
-    );
+    answered(&response);
     let request = DescribeTimeToLiveRequest { table_name: table("Orders") };
-    asked(&request, time_to_live::write_describe_request, time_to_live::describe_request);
+    asked(&request);
     for (status, name) in
         [(TimeToLiveStatus::Enabled, Some("ttl")), (TimeToLiveStatus::Disabled, None), (TimeToLiveStatus::Enabling, Some("x"))]
     {
         let response = DescribeTimeToLiveResponse { status, attribute_name: name.map(str::to_owned) };
-        answered(
-            &response,
-            |it, out| out.extend(time_to_live::describe_to_json(it).to_string().bytes()),
-            time_to_live::read_describe_response,
-        );
+        answered(&response);
     }
 }

@@ -20,7 +20,7 @@ use super::message::{Answer, Fault, ON_FAILURE, Request, Words, object, random, 
 use super::place::Place;
 use crate::codec::dynamodb_json;
 use crate::codec::json::edit;
-use crate::codec::wire::delete_item::ASKED_AGAIN;
+use crate::codec::wire::items::ASKED_AGAIN;
 use crate::model::error::RemoteError;
 use crate::model::{Error, Item};
 

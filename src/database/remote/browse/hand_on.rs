@@ -8,7 +8,7 @@ use super::RemoteDatabase;
 use super::writes::{Asked, Target, asked};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
-use crate::codec::wire::{answer, batch_write_item, delete_item, put_item, transact_write_items, update_item};
+use crate::codec::wire::{self, answer};
 use crate::database::item_writes::{Effect, item_writes, of_action, of_batch};
 use crate::database::layout::Layout;
 use crate::database::remote::service::{is_read, is_select, statements};
@@ -349,18 +349,12 @@ impl RemoteDatabase {
 /// The request as it is known here, if it writes items.
 fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
     macro_rules! read {
-        ($($name:ident $wire:ident),*) => {
+        ($($name:ident),*) => {
             match operation {
-                $(stringify!($name) => Call::$name($wire::request(json).ok()?, Box::new(|_| ())),)*
+                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Box::new(|_| ())),)*
                 _ => return None,
             }
         };
     }
-    Some(read!(
-        PutItem put_item,
-        DeleteItem delete_item,
-        UpdateItem update_item,
-        BatchWriteItem batch_write_item,
-        TransactWriteItems transact_write_items
-    ))
+    Some(read!(PutItem, DeleteItem, UpdateItem, BatchWriteItem, TransactWriteItems))
 }

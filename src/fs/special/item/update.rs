@@ -12,7 +12,7 @@ use super::place::{Place, open_stream};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
-use crate::codec::wire::{WireError, update_item};
+use crate::codec::wire::{self, WireError};
 use crate::database::Done;
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
@@ -97,7 +97,7 @@ impl UpdateTarget {
             members.entry("TableName").or_insert_with(|| Value::String(self.place.table().to_string()));
             members.entry("Key").or_insert_with(|| typed(&key));
         }
-        let request = update_item::request(Document::of(&json).root()).map_err(|error| match error {
+        let request = wire::request::<UpdateItemRequest>(Document::of(&json).root()).map_err(|error| match error {
             WireError::Request(error) => FsError::Database(error),
             other => FsError::Body(other.to_string()),
         })?;
@@ -185,7 +185,7 @@ pub(super) fn execute(host: &Arc<dyn Host>, place: &Place, writer: u32, request:
     let (again, place) = (Arc::clone(host), place.clone());
     let session = host.mount().last.session(writer);
     let stored: Done<UpdateItemResponse> = Box::new(move |outcome| {
-        let answer = outcome.as_ref().map(|response| last::of_update(place.table(), response));
+        let answer = outcome.as_ref().map(|response| last::of_write(place.table(), response));
         again.mount().last.keep_write(session, "UpdateItem", answer);
         let version = outcome.map(|response| response.version);
         if let Ok(Some(_)) = version {

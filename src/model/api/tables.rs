@@ -1,17 +1,47 @@
-//! DescribeTable.
+//! Tables as they are told of: ListTables, DescribeTable, DeleteTable (docs/dynamodb.md 11.2, 11.4, 11.5).
 
+use super::declare::declare;
 use super::table_control::TableControl;
 use crate::model::{TableName, TableSchema};
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DescribeTableRequest {
-    pub table_name: TableName,
-}
+declare! { $ tables
+    #[derive(Eq, Default)]
+    ListTablesRequest = "ListTablesInput" {
+        /// Names after this one; it need not exist.
+        optional exclusive_start_table_name: String as Name,
+        /// 1 to 100; default 100.
+        optional limit: u32 [ValueMin(1), ValueMax(LIST_TABLES_MAX as i64)],
+    }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct DescribeTableResponse {
-    pub table: TableDescription,
+    #[derive(Eq)]
+    ListTablesResponse {
+        /// Present exactly when more remain.
+        optional last_evaluated_table_name: String,
+        /// In byte order.
+        required table_names: Vec<String> as List<Named>,
+    }
+
+    #[derive(Eq)]
+    DescribeTableRequest = "DescribeTableInput" {
+        control table_name: TableName,
+    }
+
+    DescribeTableResponse {
+        required table: TableDescription,
+    }
+
+    #[derive(Eq)]
+    DeleteTableRequest = "DeleteTableInput" fn new(table_name: TableName) {
+        control table_name: TableName,
+        /// Refuse with `InUseError::HasItems` unless the table is empty in the deleting transaction itself; the filesystem's rmdir.
+        local only_if_empty: bool,
+    }
+
+    DeleteTableResponse {
+        /// With status DELETING.
+        required table_description: TableDescription as Going,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

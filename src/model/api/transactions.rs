@@ -1,9 +1,37 @@
-//! TransactWriteItems.
+//! TransactGetItems and TransactWriteItems (docs/dynamodb.md 15).
 
 use super::common::{
     ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition, ReturnConsumedCapacity,
 };
+use super::declare::declare;
 use crate::model::{Error, Item, TableName};
+
+declare! { $ transactions
+    /// One item to read.
+    TransactGet = "Get" fn new(table_name: TableName, key: Item) {
+        required table_name: TableName,
+        /// The key attributes by name, as sent.
+        required key: Item,
+        optional projection_expression: String,
+        group placeholders: Placeholders as Names,
+    }
+
+    TransactGetItemsResponse {
+        /// By table, in the order of first use.
+        always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as ReadUnits,
+        /// For each of `transact_items`; `None` when there is no such item or the projection selects nothing of it.
+        always responses: Vec<Option<Item>> as List<Found>,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactGetItemsRequest {
+    /// 1 to 100.
+    pub transact_items: Vec<TransactGet>,
+    /// What is wrong with the values of the read behind those of `transact_items`: told when they were checked.
+    pub fault: Option<Box<Error>>,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+}
 
 /// What is done with one item. A key is the key attributes by name, as sent.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,390 @@
+//! BatchGetItem and BatchWriteItem: what they have beside their declarations (docs/dynamodb.md 14). What was not done is told by the tables as
+//! the request named them.
+
+use super::capacity::{self, Units};
+use super::declared::*;
+use super::error::WireError;
+use super::members::{self, AttributesToGet, Names};
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::write::{self, Context, ObjectWriter};
+use super::{answer, attribute_value, names};
+use crate::codec::json::document::{Json, List};
+use crate::codec::row::{BatchRows, Row};
+use crate::model::api::batches::batches;
+use crate::model::api::*;
+use crate::model::error::{BatchError, ExpressionError, StoreError, ValueError};
+use crate::model::limits::{BATCH_GET_KEYS_MAX, BATCH_WRITE_REQUESTS_MAX};
+use crate::model::{Error, Item, TableName};
+
+batches!(wire);
+
+/// The tables of a batch, if there are any.
+fn tables(members: Members<'_>) -> Option<Members<'_>> {
+    members.structure("RequestItems").filter(|tables| tables.iter().next().is_some())
+}
+
+/// What `read` makes of each table, and how many requests that are: at most so many in all.
+fn read_tables<T>(
+    members: Members<'_>,
+    (operation, max): (&'static str, usize),
+    read: impl Fn(&str, Json<'_>) -> Result<(T, usize), WireError>,
+) -> Result<Vec<T>, WireError> {
+    let (mut all, mut count) = (Vec::new(), 0);
+    for (name, json) in tables(members).into_iter().flat_map(Members::iter) {
+        let (table, requests) = read(name, json)?;
+        count += requests;
+        if count > max {
+            return Err(BatchError::TooManyItems { operation }.into());
+        }
+        all.push(table);
+    }
+    Ok(all)
+}
+
+fn check_get(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+    // Before the constraints: one that is missing and one that is empty get the same text.
+    let Some(tables) = tables(members) else { return Err(BatchError::NoRequestItems.into()) };
+    members::constrained(json, BatchGetItemRequest::STRUCTURE)?;
+    tables.iter().try_for_each(|(name, table)| check_count(name, table))?;
+    check_mix_of_tables(tables)
+}
+
+static KEYS_AND_ATTRIBUTES: Element = Element {
+    shape: Shape::Structure(&Structure {
+        name: "KeysAndAttributes",
+        members: &[
+            members::ATTRIBUTES_TO_GET,
+            Member::new("ConsistentRead", Shape::Boolean),
+            members::EXPRESSION_ATTRIBUTE_NAMES,
+            Member::new("Keys", Shape::List(&KEY)).required(),
+            members::PROJECTION_EXPRESSION,
+        ],
+    }),
+    rules: &[],
+};
+
+static KEY: Element = Element { shape: Shape::Map(&attribute_value::ATTRIBUTE_VALUE_ELEMENT), rules: &[] };
+
+/// `RequestItems` of BatchGetItem.
+#[derive(Debug)]
+pub struct Gets;
+
+impl Group<Vec<TableKeys>> for Gets {
+    const MEMBERS: &'static [Member] = &[Member::new("RequestItems", Shape::Map(&KEYS_AND_ATTRIBUTES))
+        .rules(&[Rule::MapTableNames, Rule::LengthMax(BATCH_GET_KEYS_MAX)])];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableKeys>, WireError> {
+        read_tables(members, ("BatchGetItem", BATCH_GET_KEYS_MAX), |name, json| {
+            let table = table_keys(name, json)?;
+            let count = table.keys.len();
+            Ok((table, count))
+        })
+    }
+
+    fn write(value: &Vec<TableKeys>, object: &mut ObjectWriter<'_>) {
+        let mut tables = ObjectWriter::start(object.member("RequestItems"));
+        for table in value {
+            keys_and_attributes(table, &table.keys, tables.member(table.table_name.as_str()));
+        }
+        tables.end();
+    }
+}
+
+/// A key that is there twice. For the operation to tell: expressions and placeholders, which it checks, come first.
+#[derive(Debug)]
+pub struct Duplicates;
+
+impl Group<Option<Box<Error>>> for Duplicates {
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<Box<Error>>, WireError> {
+        let is_twice = tables(members).into_iter().flat_map(Members::iter).any(|(_, table)| has_duplicates(table));
+        Ok(is_twice.then(|| Box::new(BatchError::DuplicateKeys.into())))
+    }
+
+    fn write(_: &Option<Box<Error>>, _: &mut ObjectWriter<'_>) {}
+}
+
+fn keys_of(table: Json<'_>) -> List<'_> {
+    Members::of(table).and_then(|table| table.list("Keys")).unwrap_or_default()
+}
+
+fn check_count(name: &str, table: Json<'_>) -> Result<(), BatchError> {
+    match keys_of(table).len() {
+        0 => Err(BatchError::NoKeys(name.to_owned())),
+        1..=BATCH_GET_KEYS_MAX => Ok(()),
+        _ => Err(BatchError::TooManyKeys { table: name.to_owned(), max: BATCH_GET_KEYS_MAX }),
+    }
+}
+
+/// An expression of one table does not go with the list of another either.
+fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
+    let with = |name: &str| tables.iter().filter_map(|(_, table)| Members::of(table)).find(|table| table.has(name));
+    match (with("AttributesToGet"), with("ProjectionExpression")) {
+        (Some(_), Some(_)) => {
+            let (legacy, expressions) = ("AttributesToGet".to_owned(), "ProjectionExpression".to_owned());
+            Err(ExpressionError::Mixed { legacy, expressions }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As written: 1 and 1.0 are two keys here, and both bring the item.
+fn has_duplicates(table: Json<'_>) -> bool {
+    let keys = keys_of(table);
+    keys.enumerate().any(|(place, key)| keys.take(place).any(|other| other == key))
+}
+
+fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
+    let table_name = names::table_at("requestItems", name)?;
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    members::check_placeholders_wanted(members, &[])?;
+    let attributes_to_get = members::attributes_to_get(members)?;
+    let keys = keys_of(json).map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
+    Ok(TableKeys {
+        table_name,
+        keys,
+        consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
+        projection_expression: members.owned("ProjectionExpression"),
+        attributes_to_get,
+        placeholders: members::names(members)?,
+    })
+}
+
+/// Text of items in one answer: those behind are unprocessed. The service's bound is of items, whose text may be nine times as long.
+const ITEMS_TEXT_BYTES_MAX: usize = 24 * 1024 * 1024;
+
+/// Writes the body of an answer, the items as they come.
+#[derive(Debug)]
+pub struct BatchWriter<'r> {
+    request: &'r BatchGetItemRequest,
+    context: Context,
+    /// The answer up to the items of the first table, then from the end of one table's to the end of the next one's.
+    items: Vec<Vec<u8>>,
+    /// How long they are together.
+    bytes: usize,
+    /// The first row that could not be written; the batch fails with it.
+    failed: Option<StoreError>,
+}
+
+impl<'r> BatchWriter<'r> {
+    pub fn new(request: &'r BatchGetItemRequest, context: Context) -> Self {
+        let begin = |(place, name): (usize, &String)| {
+            let mut out = if place == 0 { br#"{"Responses":{"#.to_vec() } else { b",".to_vec() };
+            write::string(name, &mut out);
+            out.extend_from_slice(b":[");
+            out
+        };
+        let items = context.named.iter().enumerate().map(begin).collect();
+        Self { request, items, context, bytes: 0, failed: None }
+    }
+
+    /// Appends an item of the table at `place` in the request; whether there is room for another one.
+    pub fn row(&mut self, place: usize, row: Row<'_>) -> bool {
+        let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else { return false };
+        let before = out.len();
+        if out.last() != Some(&b'[') {
+            out.push(b',');
+        }
+        self.failed = row.write_dynamodb_json(out).err();
+        self.bytes += out.len() - before;
+        self.bytes < ITEMS_TEXT_BYTES_MAX
+    }
+
+    /// The body.
+    ///
+    /// # Errors
+    /// The first row that could not be written.
+    pub fn finish(self, page: &BatchGetItemPage) -> Result<Vec<u8>, StoreError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut tables = self.items.into_iter();
+        // As it is: most batches are of one table.
+        let mut out = tables.next().unwrap_or_else(|| br#"{"Responses":{"#.to_vec());
+        for items in tables {
+            out.push(b']');
+            out.extend_from_slice(&items);
+        }
+        out.extend_from_slice(b"]},");
+        let mut rest = Vec::new();
+        let mut object = ObjectWriter::start_in(&self.context, &mut rest);
+        let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
+        for ((name, table), keys) in self.context.named.iter().zip(&self.request.request_items).zip(&page.unprocessed_keys) {
+            if !keys.is_empty() {
+                keys_and_attributes(table, keys, unprocessed.member(name));
+            }
+        }
+        unprocessed.end();
+        let consumed = self.context.named.iter().map(String::as_str).zip(&page.consumed_capacity);
+        capacity::write_list(Units::Plain, consumed, &mut object);
+        object.end();
+        // Without its brace: the object was opened before the items.
+        out.extend_from_slice(rest.get(1..).unwrap_or_default());
+        Ok(out)
+    }
+}
+
+/// `KeysAndAttributes` of a table, with these of its keys.
+fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(keys.iter(), object.member("Keys"), Item::write);
+    object.flag("ConsistentRead", table.consistent_read);
+    object.text_if("ProjectionExpression", table.projection_expression.as_ref());
+    AttributesToGet::write(&table.attributes_to_get, &mut object);
+    Names::write(&table.placeholders, &mut object);
+    object.end();
+}
+
+/// Reads the body of the answer to `request`, its items given to `rows`.
+///
+/// # Errors
+/// It is none; rows may have been given.
+pub fn read_got(json: Json<'_>, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    let members = answer::members(json)?;
+    let place_of = |name: &str| {
+        let table = answer::table_name(name)?;
+        let place = request.request_items.iter().position(|asked| asked.table_name == table);
+        place.ok_or_else(|| answer::unreadable(format_args!("table {name} was not asked for")))
+    };
+    for (name, items) in members.structure("Responses").into_iter().flat_map(Members::iter) {
+        let place = place_of(name)?;
+        let asked = &request.request_items[place];
+        let is_whole = asked.projection_expression.is_none() && asked.attributes_to_get.is_none();
+        for json in items.as_list().unwrap_or_default() {
+            let item = answer::item_of(json)?;
+            if !asked.keys.iter().any(|key| answer::has_key(&item, key, is_whole)) {
+                return Err(answer::unreadable("it has an item of a key that was not asked for"));
+            }
+            rows(place, Row::Item(&item));
+        }
+    }
+    let mut unprocessed_keys = vec![Vec::new(); request.request_items.len()];
+    for (name, json) in members.structure("UnprocessedKeys").into_iter().flat_map(Members::iter) {
+        let (place, keys) = (place_of(name)?, answer::items(Some(keys_of(json)))?);
+        if !keys.iter().all(|key| request.request_items[place].keys.contains(key)) {
+            return Err(answer::unreadable("it leaves a key unprocessed that was not asked for"));
+        }
+        unprocessed_keys[place] = keys;
+    }
+    let tables = request.request_items.iter().map(|table| &table.table_name);
+    Ok(BatchGetItemPage { unprocessed_keys, consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables) })
+}
+
+fn check_write(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+    if tables(members).is_none() {
+        return Err(BatchError::RequestItemsMissing { operation: "BatchWriteItem" }.into());
+    }
+    members::constrained(json, &ENUMS)?;
+    members::constrained(json, BatchWriteItemRequest::STRUCTURE)
+}
+
+/// A bad enum is told alone (docs/dynamodb.md 2.5).
+static ENUMS: Structure = Structure {
+    name: "BatchWriteItemInput",
+    members: &[members::RETURN_CONSUMED_CAPACITY, members::RETURN_ITEM_COLLECTION_METRICS],
+};
+
+static TABLE: Element = Element { shape: Shape::List(&WRITE_REQUEST_ELEMENT), rules: &[] };
+static WRITE_REQUEST_ELEMENT: Element = Element { shape: Shape::Structure(&WRITE_REQUEST), rules: &[] };
+static WRITE_REQUEST: Structure = Structure {
+    name: "WriteRequest",
+    members: &[
+        Member::new("DeleteRequest", Shape::Structure(&DELETE_REQUEST)),
+        Member::new("PutRequest", Shape::Structure(&PUT_REQUEST)),
+    ],
+};
+static DELETE_REQUEST: Structure = Structure { name: "DeleteRequest", members: &[members::KEY.required()] };
+static PUT_REQUEST: Structure = Structure { name: "PutRequest", members: &[Member { name: "Item", ..members::KEY }.required()] };
+
+/// `RequestItems` of BatchWriteItem.
+#[derive(Debug)]
+pub struct Writes;
+
+impl Group<Vec<TableWrites>> for Writes {
+    const MEMBERS: &'static [Member] = &[Member::new("RequestItems", Shape::Map(&TABLE)).rules(&[
+        Rule::MapTableNames,
+        Rule::MapListLength(1, BATCH_WRITE_REQUESTS_MAX),
+        Rule::LengthMax(BATCH_WRITE_REQUESTS_MAX),
+    ])];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableWrites>, WireError> {
+        read_tables(members, ("BatchWriteItem", BATCH_WRITE_REQUESTS_MAX), |name, json| {
+            let table_name = names::table_at("requestItems", name)?;
+            let writes = json.as_list().unwrap_or_default();
+            let requests = writes.map(write_request_of).collect::<Result<Vec<_>, _>>()?;
+            let count = requests.len();
+            Ok((TableWrites { table_name, requests }, count))
+        })
+    }
+
+    fn write(value: &Vec<TableWrites>, object: &mut ObjectWriter<'_>) {
+        let mut tables = ObjectWriter::start(object.member("RequestItems"));
+        for table in value {
+            write::list(table.requests.iter(), tables.member(table.table_name.as_str()), write_one);
+        }
+        tables.end();
+    }
+}
+
+fn write_request_of(json: Json<'_>) -> Result<WriteRequest, WireError> {
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    match (members.structure("PutRequest"), members.structure("DeleteRequest")) {
+        (Some(put), None) => Ok(WriteRequest::Put(members::item(put, "Item")?)),
+        (None, Some(delete)) => Ok(WriteRequest::Delete(members::item(delete, "Key")?)),
+        _ => Err(ValueError::SeveralTypes.into()),
+    }
+}
+
+fn write_one(write: &WriteRequest, out: &mut Vec<u8>) {
+    let (request, member, item) = match write {
+        WriteRequest::Put(item) => ("PutRequest", "Item", item),
+        WriteRequest::Delete(key) => ("DeleteRequest", "Key", key),
+    };
+    let mut object = ObjectWriter::start(out);
+    let mut inner = ObjectWriter::start(object.member(request));
+    inner.item(member, item);
+    inner.end();
+    object.end();
+}
+
+/// Appends the body of the answer to a BatchWriteItem.
+pub fn write_response(response: &BatchWriteItemResponse, context: &Context, out: &mut Vec<u8>) {
+    let names = || context.named.iter().map(String::as_str);
+    let mut object = ObjectWriter::start_in(context, out);
+    let mut unprocessed = ObjectWriter::start(object.member("UnprocessedItems"));
+    for (name, writes) in names().zip(&response.unprocessed_items).filter(|(_, writes)| !writes.is_empty()) {
+        write::list(writes.iter(), unprocessed.member(name), write_one);
+    }
+    unprocessed.end();
+    capacity::write_list(Units::Plain, names().zip(&response.consumed_capacity), &mut object);
+    let metrics = response.item_collection_metrics.iter().map(Vec::as_slice);
+    capacity::write_metrics_by_table(names().zip(metrics), &mut object);
+    object.end();
+}
+
+/// Reads the body of the answer to `request`.
+///
+/// # Errors
+/// It is none.
+pub fn read_written(json: Json<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+    let members = answer::members(json)?;
+    let tables = || request.request_items.iter().map(|table| &table.table_name);
+    let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
+    for (name, json) in members.structure("UnprocessedItems").into_iter().flat_map(Members::iter) {
+        let table = answer::table_name(name)?;
+        let place = tables().position(|asked| *asked == table);
+        let place = place.ok_or_else(|| answer::unreadable(format_args!("nothing of table {name} was to be written")))?;
+        let writes = json.as_list().unwrap_or_default().map(|json| write_request_of(json).map_err(answer::unreadable));
+        let writes = writes.collect::<Result<Vec<_>, _>>()?;
+        if !writes.iter().all(|write| request.request_items[place].requests.contains(write)) {
+            return Err(answer::unreadable("it leaves a write unprocessed that was not asked for"));
+        }
+        unprocessed_items[place] = writes;
+    }
+    let mut metrics = capacity::read_metrics_by_table(members)?;
+    let mut of = |table: &TableName| metrics.iter_mut().find(|(name, _)| name == table).map(|(_, list)| std::mem::take(list));
+    Ok(BatchWriteItemResponse {
+        consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables()),
+        unprocessed_items,
+        item_collection_metrics: tables().map(|table| of(table).unwrap_or_default()).collect(),
+    })
+}

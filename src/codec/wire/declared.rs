@@ -1,0 +1,300 @@
+//! The wire forms of what [`crate::model::api::declare`] declares: of each line the member's shape, reading it, and writing it, for a
+//! request as for an answer.
+
+use super::answer as answers;
+use super::error::WireError;
+pub use super::field::*;
+use super::members;
+use super::shape::{Member, Members, Shape, Structure};
+use super::write::{Context, ObjectWriter};
+use crate::codec::json::document::Json;
+use crate::model::Error;
+
+/// A structure that is declared.
+pub trait Declared: Sized {
+    const STRUCTURE: &'static Structure;
+    /// The one member of a body that has the structure's.
+    const OUTER: Option<&'static str> = None;
+
+    /// What a request is held to when its types are right, before anything of it is made.
+    ///
+    /// # Errors
+    /// The service's first objection.
+    fn check(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
+        members::constrained(json, Self::STRUCTURE)
+    }
+
+    /// The structure of its members.
+    ///
+    /// # Errors
+    /// The first member that is missing or wrong.
+    fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError>;
+
+    fn write_members(&self, object: &mut ObjectWriter<'_>);
+}
+
+/// Reads the body of a request.
+///
+/// # Errors
+/// Types, the table's name, constraints, what does not go together, values.
+pub fn request<T: Declared>(json: Json<'_>) -> Result<T, WireError> {
+    let members = members::typed(json, T::STRUCTURE)?;
+    T::check(json, members)?;
+    T::read_members(members, Sender::Client)
+}
+
+/// Appends the body of a request or an answer.
+pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start_in(context, out);
+    match T::OUTER {
+        None => declared.write_members(&mut object),
+        Some(outer) => {
+            let mut inner = ObjectWriter::start_in(context, object.member(outer));
+            declared.write_members(&mut inner);
+            inner.end();
+        }
+    }
+    object.end();
+}
+
+/// Appends the body of a request of which nothing but itself decides anything.
+pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
+    write(request, &Context::PLAIN, out);
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn answer<T: Declared>(json: Json<'_>) -> Result<T, Error> {
+    let members = answers::members(json)?;
+    let members = T::OUTER.map_or(Ok(members), |outer| answers::structure(members, outer))?;
+    T::read_members(members, Sender::Service).map_err(answers::of_wire)
+}
+
+/// Writes the member `name` of what follows from others, if there is any.
+pub fn put_told<S, T: Field>(of: &S, name: &str, told: impl Fn(&S) -> Option<T>, object: &mut ObjectWriter<'_>) {
+    if let Some(told) = told(of) {
+        told.write(object.member(name));
+    }
+}
+
+/// `table_name` as the wire has it.
+pub(super) const fn pascal_len(snake: &str) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < snake.len() {
+        count += (snake.as_bytes()[at] != b'_') as usize;
+        at += 1;
+    }
+    count
+}
+
+/// `TableName` of `table_name`.
+pub(super) const fn pascal<const N: usize>(snake: &str) -> [u8; N] {
+    let (mut name, mut at, mut to, mut is_first) = ([0; N], 0, 0, true);
+    while at < snake.len() {
+        let byte = snake.as_bytes()[at];
+        if byte != b'_' {
+            name[to] = if is_first { byte.to_ascii_uppercase() } else { byte };
+            to += 1;
+        }
+        is_first = byte == b'_';
+        at += 1;
+    }
+    name
+}
+
+/// How many members these are together.
+pub(super) const fn count(parts: &[&[Member]]) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < parts.len() {
+        count += parts[at].len();
+        at += 1;
+    }
+    count
+}
+
+/// All of them, one after the other.
+pub(super) const fn joined<const N: usize>(parts: &[&[Member]]) -> [Member; N] {
+    let mut all = [Member::new("", Shape::String); N];
+    let (mut at, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut member = 0;
+        while member < parts[part].len() {
+            all[at] = parts[part][member];
+            member += 1;
+            at += 1;
+        }
+        part += 1;
+    }
+    all
+}
+
+/// Gives what is declared its wire form.
+macro_rules! wire {
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident $(= $wire:literal)? $(by $check:ident)? $(in $outer:literal)? $(fn $constructor:ident $given:tt)? { $($members:tt)* }
+    )*) => {
+        $($crate::codec::wire::declared::wire_form! { $name ($($wire)?) ($($check)?) ($($outer)?) { $($members)* } })*
+    };
+}
+pub(crate) use wire;
+
+macro_rules! wire_form {
+    ($name:ident ($($wire:literal)?) $check:tt ($($outer:literal)?) { $(
+        $(#[$doc:meta])*
+        $how:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
+        $(..$also:expr,)*
+        $(+ $told_name:literal = $told:expr,)*
+    )* }) => {
+        const _: () = {
+            #[allow(unused_imports)]
+            use $crate::codec::{json::document::Json, wire::{declared::*, error::WireError, names, members, shape::*, write::ObjectWriter}};
+
+            // The members' names.
+            #[allow(non_upper_case_globals, dead_code)]
+            impl $name {
+                $(const $field: &'static str = name!($field $($member)?);)*
+            }
+
+            impl Declared for $name {
+                const STRUCTURE: &'static Structure = {
+                    #[allow(unused_imports)]
+                    use Rule::*;
+                    const PARTS: &[&[Member]] = &[$(shape_of!($how $name::$field, $kind, ($($form)?), [$($($rule),+)?]), $($also,)*)*];
+                    const MEMBERS: [Member; count(PARTS)] = joined(PARTS);
+                    &Structure { name: concat!($($wire)?), members: &MEMBERS }
+                };
+                $(const OUTER: Option<&'static str> = Some($outer);)?
+
+                #[allow(unused_variables)]
+                fn check(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+                    checked!($check json, members, Self::STRUCTURE, $($how)*)
+                }
+
+                #[allow(unused_variables)]
+                fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError> {
+                    Ok(Self { $($field: read!($how members, Self::$field, sender, $kind, ($($form)?))),* })
+                }
+
+                #[allow(unused_variables)]
+                fn write_members(&self, object: &mut ObjectWriter<'_>) {
+                    $(
+                        put!($how object, Self::$field, &self.$field, $kind, ($($form)?));
+                        $(put_told(self, $told_name, $told, object);)*
+                    )*
+                }
+            }
+
+            impl Field for $name {
+                const SHAPE: Shape = Shape::Structure(<Self as Declared>::STRUCTURE);
+
+                fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
+                    Members::of(json).map(|members| Self::read_members(members, sender)).transpose()
+                }
+
+                fn write(&self, out: &mut Vec<u8>) {
+                    let mut object = ObjectWriter::start(out);
+                    self.write_members(&mut object);
+                    object.end();
+                }
+            }
+        };
+    };
+}
+pub(crate) use wire_form;
+
+macro_rules! name {
+    ($field:ident $name:literal) => {
+        $name
+    };
+    ($field:ident) => {{
+        const NAME: [u8; pascal_len(stringify!($field))] = pascal(stringify!($field));
+        match std::str::from_utf8(&NAME) {
+            Ok(name) => name,
+            Err(_) => "",
+        }
+    }};
+}
+pub(crate) use name;
+
+/// The shape of a member, or of none.
+macro_rules! shape_of {
+    (group $name:expr, $kind:ty, ($form:ty), $rules:tt) => { <$form as Group<$kind>>::MEMBERS };
+    (later $($rest:tt)*) => { &[] };
+    (local $($rest:tt)*) => { &[] };
+    (data $($rest:tt)*) => { shape_of!(required $($rest)*) };
+    ($how:ident $name:expr, $kind:ty, (), $rules:tt) => { shape_of!($how $name, $kind, (Plain), $rules) };
+    (required $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[shape_of!(@ $name, $kind, $form, $rules).required()] };
+    ($how:ident $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[shape_of!(@ $name, $kind, $form, $rules)] };
+    (@ $name:expr, $kind:ty, $form:ty, []) => {
+        Member::new($name, <$form as Form<$kind>>::SHAPE).rules(<$form as Form<$kind>>::RULES)
+    };
+    (@ $name:expr, $kind:ty, $form:ty, $rules:expr) => { Member::new($name, <$form as Form<$kind>>::SHAPE).rules(&$rules) };
+}
+pub(crate) use shape_of;
+
+/// What is checked of a member before all else.
+macro_rules! first {
+    (control $members:ident) => {
+        names::control_table($members)?
+    };
+    (data $members:ident) => {
+        names::data_table($members)?
+    };
+    (early $members:ident) => {
+        names::data_table($members)?
+    };
+    ($how:ident $members:ident) => {};
+}
+pub(crate) use first;
+
+/// The table and the constraints, or the check that the declaration names.
+macro_rules! checked {
+    (() $json:ident, $members:ident, $structure:expr, $($how:ident)*) => {{
+        $(first!($how $members);)*
+        members::constrained($json, $structure)
+    }};
+    (($check:ident) $json:ident, $members:ident, $structure:expr, $($how:ident)*) => { $check($json, $members) };
+}
+pub(crate) use checked;
+
+macro_rules! read {
+    (local $($rest:tt)*) => { Default::default() };
+    ($how:ident $members:ident, $name:expr, $sender:ident, $kind:ty, ()) => { read!($how $members, $name, $sender, $kind, (Plain)) };
+    (group $members:ident, $name:expr, $sender:ident, $kind:ty, ($form:ty)) => { <$form as Group<$kind>>::read($members, $sender)? };
+    (optional $members:ident, $name:expr, $sender:ident, $kind:ty, ($form:ty)) => {
+        optional::<$kind, $form>($members, $name, $sender)?
+    };
+    (later $($rest:tt)*) => { read!(group $($rest)*) };
+    (early $($rest:tt)*) => { read!(optional $($rest)*) };
+    (default $($rest:tt)*) => { read!(optional $($rest)*).unwrap_or_default() };
+    (always $($rest:tt)*) => { read!(optional $($rest)*).unwrap_or_default() };
+    ($how:ident $members:ident, $name:expr, $sender:ident, $kind:ty, ($form:ty)) => {
+        required::<$kind, $form>($members, $name, $sender)?
+    };
+}
+pub(crate) use read;
+
+macro_rules! put {
+    (local $($rest:tt)*) => {};
+    ($how:ident $object:ident, $name:expr, $value:expr, $kind:ty, ()) => { put!($how $object, $name, $value, $kind, (Plain)) };
+    (group $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => { <$form as Group<$kind>>::write($value, $object) };
+    (optional $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => {
+        if let Some(value) = $value {
+            <$form as Form<$kind>>::put(value, $name, $object);
+        }
+    };
+    (later $($rest:tt)*) => { put!(group $($rest)*) };
+    (early $($rest:tt)*) => { put!(optional $($rest)*) };
+    (default $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => {
+        if *$value != <$kind>::default() {
+            <$form as Form<$kind>>::put($value, $name, $object);
+        }
+    };
+    ($how:ident $object:ident, $name:expr, $value:expr, $kind:ty, ($form:ty)) => {
+        <$form as Form<$kind>>::put($value, $name, $object)
+    };
+}
+pub(crate) use put;

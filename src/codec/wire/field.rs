@@ -1,0 +1,329 @@
+//! The types of members on the wire: the shape of each, reading it and writing it.
+
+use super::answer as answers;
+use super::error::WireError;
+use super::shape::{Element, Member, Members, Rule, Shape};
+use super::write::{self, ObjectWriter};
+use super::{attribute_value, names, shape};
+use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
+use crate::model::limits::KEY_NAME_CHARS_MAX;
+use crate::model::{AttributeValue, IndexName, Item, TableName, Word};
+
+/// Who wrote a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// Both walks went over it: it is as its shape says.
+    Client,
+    /// It is an answer that nothing is known of.
+    Service,
+}
+
+/// A type of members with a wire form of its own.
+pub trait Field: Sized {
+    const SHAPE: Shape;
+    const RULES: &'static [Rule] = &[];
+
+    /// `None` if it is none by its JSON type.
+    ///
+    /// # Errors
+    /// It is none by its value.
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError>;
+
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+/// A wire form of a type: its own, or another one.
+pub trait Form<T> {
+    const SHAPE: Shape;
+    const RULES: &'static [Rule] = &[];
+
+    /// As [`Field::read`].
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<T>, WireError>;
+
+    fn write(value: &T, out: &mut Vec<u8>);
+
+    /// Writes the member of that name.
+    fn put(value: &T, name: &str, object: &mut ObjectWriter<'_>) {
+        Self::write(value, object.member(name));
+    }
+}
+
+/// The type's own.
+#[derive(Debug)]
+pub struct Plain;
+
+impl<T: Field> Form<T> for Plain {
+    const SHAPE: Shape = T::SHAPE;
+    const RULES: &'static [Rule] = T::RULES;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<T>, WireError> {
+        T::read(json, sender)
+    }
+
+    fn write(value: &T, out: &mut Vec<u8>) {
+        value.write(out);
+    }
+}
+
+/// Several members that are one of the type.
+pub trait Group<T> {
+    const MEMBERS: &'static [Member] = &[];
+
+    /// # Errors
+    /// The first that is wrong.
+    fn read(members: Members<'_>, sender: Sender) -> Result<T, WireError>;
+
+    fn write(value: &T, object: &mut ObjectWriter<'_>);
+}
+
+/// The member `name`, if it is there.
+pub fn optional<T, F: Form<T>>(members: Members<'_>, name: &str, sender: Sender) -> Result<Option<T>, WireError> {
+    members.get(name).map_or(Ok(None), |json| F::read(json, sender))
+}
+
+/// The member `name`. In a request it is there.
+pub fn required<T, F: Form<T>>(members: Members<'_>, name: &str, sender: Sender) -> Result<T, WireError> {
+    Ok(optional::<T, F>(members, name, sender)?.ok_or_else(|| answers::missing(name))?)
+}
+
+/// A simple type: its shape, of JSON, into JSON.
+macro_rules! fields {
+    ($($kind:ty: $shape:ident, $read:expr, $write:expr;)*) => {
+        $(impl Field for $kind {
+            const SHAPE: Shape = Shape::$shape;
+
+            fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+                let read: fn(Json<'_>) -> Option<Self> = $read;
+                Ok(read(json))
+            }
+
+            fn write(&self, out: &mut Vec<u8>) {
+                let write: fn(&Self, &mut Vec<u8>) = $write;
+                write(self, out);
+            }
+        })*
+    };
+}
+
+fields! {
+    String: String, |json| json.as_str().map(str::to_owned), |text, out| write::string(text, out);
+    bool: Boolean, shape::boolean, |is_set, out| out.extend_from_slice(if *is_set { b"true" } else { b"false" });
+    // The wire's integers are 32 bits, larger ones are the largest.
+    u32: Integer, |json| shape::integer(json)?.min(i64::from(i32::MAX)).try_into().ok(), |count, out| write::whole((*count).into(), out);
+    u64: Long, |json| shape::integer(json)?.try_into().ok(), |count, out| write::whole(*count, out);
+    i64: Long, shape::integer, |number, out| out.extend_from_slice(number.to_string().as_bytes());
+}
+
+impl<T: Word> Field for T {
+    const SHAPE: Shape = Shape::String;
+    const RULES: &'static [Rule] = &[Rule::OneOf(T::WORDS)];
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        Ok(json.as_str().and_then(T::of_word))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write::string(self.word(), out);
+    }
+}
+
+impl Field for TableName {
+    const SHAPE: Shape = Shape::String;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
+        let Some(text) = json.as_str() else { return Ok(None) };
+        match sender {
+            Sender::Client => names::table_or_arn(text).map(Some),
+            Sender::Service => Ok(Some(answers::table_name(text)?)),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write::string(self.as_str(), out);
+    }
+}
+
+impl Field for IndexName {
+    const SHAPE: Shape = Shape::String;
+    const RULES: &'static [Rule] = names::NAME_RULES;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
+        let Some(text) = json.as_str() else { return Ok(None) };
+        match sender {
+            Sender::Client => names::index_name(text).map(Some),
+            Sender::Service => Ok(Some(answers::index_name(text)?)),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write::string(self.as_str(), out);
+    }
+}
+
+impl Field for Item {
+    const SHAPE: Shape = Shape::Map(&attribute_value::ATTRIBUTE_VALUE_ELEMENT);
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
+        match sender {
+            Sender::Client => Ok(Some(attribute_value::item(json)?)),
+            Sender::Service => Ok(Some(answers::item_of(json)?)),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        dynamodb_json::write_item(self, out);
+    }
+}
+
+impl Field for AttributeValue {
+    const SHAPE: Shape = Shape::Structure(&attribute_value::ATTRIBUTE_VALUE);
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        Ok(Some(attribute_value::value(json)?))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        dynamodb_json::write_value(self, out);
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    const SHAPE: Shape = Shape::List(&Element { shape: T::SHAPE, rules: T::RULES });
+
+    /// An element that is none by its type is passed over.
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
+        let values = json.as_list().map(|values| values.filter_map(|json| T::read(json, sender).transpose()).collect());
+        values.transpose()
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write::list(self.iter(), out, T::write);
+    }
+}
+
+/// A list with another form of its elements.
+#[derive(Debug)]
+pub struct List<F>(F);
+
+impl<T, F: Form<T>> Form<Vec<T>> for List<F> {
+    const SHAPE: Shape = Shape::List(&Element { shape: F::SHAPE, rules: F::RULES });
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Vec<T>>, WireError> {
+        let values = json.as_list().map(|values| values.filter_map(|json| F::read(json, sender).transpose()).collect());
+        values.transpose()
+    }
+
+    fn write(value: &Vec<T>, out: &mut Vec<u8>) {
+        write::list(value.iter(), out, F::write);
+    }
+}
+
+/// Milliseconds since the epoch as seconds with a fraction.
+#[derive(Debug)]
+pub struct Seconds;
+
+impl Form<u64> for Seconds {
+    const SHAPE: Shape = Shape::Long;
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<u64>, WireError> {
+        Ok(shape::time_ms(json))
+    }
+
+    fn write(value: &u64, out: &mut Vec<u8>) {
+        // Exact: milliseconds of any date that matters are far below 2^53.
+        write::double(*value as f64 / 1000.0, out);
+    }
+}
+
+/// The name of a key attribute, or of one that an index projects.
+#[derive(Debug)]
+pub struct AttributeName;
+
+impl Form<String> for AttributeName {
+    const SHAPE: Shape = Shape::String;
+    const RULES: &'static [Rule] = &[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)];
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
+        Plain::read(json, sender)
+    }
+
+    fn write(value: &String, out: &mut Vec<u8>) {
+        Plain::write(value, out);
+    }
+}
+
+/// A plain name, no ARN.
+#[derive(Debug)]
+pub struct Name;
+
+impl Form<String> for Name {
+    const SHAPE: Shape = Shape::String;
+    const RULES: &'static [Rule] = names::NAME_RULES;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
+        Plain::read(json, sender)
+    }
+
+    fn write(value: &String, out: &mut Vec<u8>) {
+        Plain::write(value, out);
+    }
+}
+
+impl Form<TableName> for Name {
+    const SHAPE: Shape = Shape::String;
+    const RULES: &'static [Rule] = names::NAME_RULES;
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<TableName>, WireError> {
+        json.as_str().map(names::plain_table).transpose()
+    }
+
+    fn write(value: &TableName, out: &mut Vec<u8>) {
+        value.write(out);
+    }
+}
+
+/// A word that no constraint holds; another one is as none.
+#[derive(Debug)]
+pub struct AnyWord;
+
+impl<T: Word> Form<T> for AnyWord {
+    const SHAPE: Shape = Shape::String;
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<T>, WireError> {
+        Ok(json.as_str().and_then(T::of_word))
+    }
+
+    fn write(value: &T, out: &mut Vec<u8>) {
+        write::string(value.word(), out);
+    }
+}
+
+/// Is the member this word? Another one is as none.
+macro_rules! asked {
+    ($($form:ident: $word:literal of $words:expr;)*) => {
+        $(
+            #[derive(Debug)]
+            pub struct $form;
+
+            impl Form<bool> for $form {
+                const SHAPE: Shape = Shape::String;
+                const RULES: &'static [Rule] = &[Rule::OneOf(&$words)];
+
+                fn read(json: Json<'_>, _: Sender) -> Result<Option<bool>, WireError> {
+                    Ok(json.as_str().map(|word| word == $word))
+                }
+
+                fn write(_: &bool, out: &mut Vec<u8>) {
+                    write::string($word, out);
+                }
+            }
+        )*
+    };
+}
+
+asked! {
+    AllOld: "ALL_OLD" of ["ALL_OLD", "NONE"];
+    Size: "SIZE" of ["SIZE", "NONE"];
+    Enable: "ENABLE" of ["ENABLE", "DISABLE"];
+}

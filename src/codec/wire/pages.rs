@@ -1,0 +1,273 @@
+//! Query and Scan: what they have beside their declarations, and rows and page members out (docs/dynamodb.md 13).
+
+use super::capacity::Consumed;
+use super::declared::*;
+use super::error::WireError;
+use super::members::{self, AttributesToGet, EXCLUSIVE_START_KEY, NamesAndValues, conditions};
+use super::shape::{Member, Members, Rule, Shape};
+use super::write::{Context, ObjectWriter};
+use super::{answer, ask, attribute_value, legacy, names};
+use crate::codec::json::document::Json;
+use crate::codec::row::{Row, Rows};
+use crate::model::api::legacy::LegacyCondition;
+use crate::model::api::pages::pages;
+use crate::model::api::*;
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::error::{QueryError, StoreError, ValueError};
+use crate::model::limits::SEGMENTS_MAX;
+use crate::model::{Error, IndexName, Item, TableName};
+
+pages!(wire);
+
+fn check_query(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+    names::data_table(members)?;
+    check_conditional_operator(members)?;
+    check_constraints(json, members.integer("Limit"))?;
+    members::check_mix_of_query(members)?;
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_QUERY)
+}
+
+/// Another operator between several conditions is told bare and before all else (docs/dynamodb.md 8).
+fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
+    let conditions = members.structure("QueryFilter").map_or(0, |filter| filter.iter().count());
+    match members.string("ConditionalOperator") {
+        Some(operator) if conditions > 1 && !["AND", "OR"].contains(&operator) => Err(WireError::QueryConditionalOperator),
+        _ => Ok(()),
+    }
+}
+
+/// A limit below 1 has its own text, and only when it is the only violation.
+fn check_constraints(json: Json<'_>, limit: Option<i64>) -> Result<(), WireError> {
+    let Err(all) = members::constrained(json, QueryRequest::STRUCTURE) else { return Ok(()) };
+    if limit.is_none_or(|limit| limit >= 1) {
+        return Err(all);
+    }
+    match &all {
+        WireError::Constraints(violations) if violations.is_one() => Err(WireError::QueryLimit),
+        _ => Err(all),
+    }
+}
+
+fn check_scan(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+    names::data_table(members)?;
+    members::constrained(json, ScanRequest::STRUCTURE)?;
+    members::check_mix(
+        members,
+        &["AttributesToGet", "ScanFilter", "ConditionalOperator"],
+        &["ProjectionExpression", "FilterExpression"],
+    )?;
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_SCAN)
+}
+
+/// `ExclusiveStartKey`, if its values are right.
+#[derive(Debug)]
+pub struct StartKey;
+
+impl Group<Option<Item>> for StartKey {
+    const MEMBERS: &'static [Member] = &[EXCLUSIVE_START_KEY];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<Item>, WireError> {
+        Ok(members.get("ExclusiveStartKey").and_then(|json| attribute_value::item(json).ok()))
+    }
+
+    fn write(value: &Option<Item>, object: &mut ObjectWriter<'_>) {
+        if let Some(key) = value {
+            object.item("ExclusiveStartKey", key);
+        }
+    }
+}
+
+/// What is wrong with its values. It is kept for the operation: what is wrong with filters and AttributesToGet is told before it.
+#[derive(Debug)]
+pub struct StartKeyFault;
+
+impl Group<Option<ValueError>> for StartKeyFault {
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<ValueError>, WireError> {
+        Ok(members.get("ExclusiveStartKey").and_then(|json| attribute_value::item(json).err()))
+    }
+
+    fn write(_: &Option<ValueError>, _: &mut ObjectWriter<'_>) {}
+}
+
+#[derive(Debug)]
+pub struct KeyConditions;
+
+impl Group<Option<Vec<LegacyCondition>>> for KeyConditions {
+    const MEMBERS: &'static [Member] = &[conditions("KeyConditions")];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<Vec<LegacyCondition>>, WireError> {
+        legacy::conditions(members, "KeyConditions")
+    }
+
+    fn write(value: &Option<Vec<LegacyCondition>>, object: &mut ObjectWriter<'_>) {
+        if let Some(conditions) = value {
+            ask::conditions("KeyConditions", conditions, object);
+        }
+    }
+}
+
+/// Ascending, unless it is said not to be.
+#[derive(Debug)]
+pub struct Forward;
+
+impl Group<bool> for Forward {
+    const MEMBERS: &'static [Member] = &[Member::new("ScanIndexForward", Shape::Boolean)];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<bool, WireError> {
+        Ok(members.boolean("ScanIndexForward").unwrap_or(true))
+    }
+
+    fn write(value: &bool, object: &mut ObjectWriter<'_>) {
+        if !value {
+            object.boolean("ScanIndexForward", false);
+        }
+    }
+}
+
+/// The filter of a read under its two names.
+macro_rules! filters {
+    ($($form:ident: $older:literal;)*) => {
+        $(
+            #[derive(Debug)]
+            pub struct $form;
+
+            impl Group<ConditionParameter> for $form {
+                fn read(members: Members<'_>, _: Sender) -> Result<ConditionParameter, WireError> {
+                    members::condition(members, "FilterExpression", $older)
+                }
+
+                fn write(value: &ConditionParameter, object: &mut ObjectWriter<'_>) {
+                    ask::condition(value, ("FilterExpression", $older), object);
+                }
+            }
+        )*
+    };
+}
+filters! { QueryFilter: "QueryFilter"; ScanFilter: "ScanFilter"; }
+
+const SEGMENT: Member = Member::new("Segment", Shape::Integer).rules(&[Rule::ValueMin(0), Rule::ValueMax(SEGMENTS_MAX as i64 - 1)]);
+
+/// `Segment` and `TotalSegments`, if both are there.
+#[derive(Debug)]
+pub struct OneSegment;
+
+impl Group<Option<Segment>> for OneSegment {
+    const MEMBERS: &'static [Member] =
+        &[Member::new("TotalSegments", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(SEGMENTS_MAX as i64)])];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<Segment>, WireError> {
+        let both = members.count("Segment").zip(members.count("TotalSegments"));
+        Ok(both.map(|(index, total)| Segment { index, total }))
+    }
+
+    fn write(value: &Option<Segment>, object: &mut ObjectWriter<'_>) {
+        if let Some(Segment { index, total }) = value {
+            index.write(object.member("Segment"));
+            total.write(object.member("TotalSegments"));
+        }
+    }
+}
+
+/// What lacks for a segment.
+#[derive(Debug)]
+pub struct SegmentFault;
+
+impl Group<Option<QueryError>> for SegmentFault {
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<QueryError>, WireError> {
+        Ok(match (members.has("Segment"), members.has("TotalSegments")) {
+            (false, true) => Some(QueryError::SegmentMissing),
+            (true, false) => Some(QueryError::TotalSegmentsMissing),
+            _ => None,
+        })
+    }
+
+    fn write(_: &Option<QueryError>, _: &mut ObjectWriter<'_>) {}
+}
+
+/// Writes a page's body row by row, without building items.
+#[derive(Debug)]
+pub struct PageWriter {
+    out: Vec<u8>,
+    with_items: bool,
+    empty: bool,
+    /// The first row that could not be written; the page fails with it.
+    failed: Option<StoreError>,
+}
+
+impl PageWriter {
+    /// A body for a request with this `Select`; COUNT has no items.
+    pub fn new(select: Option<Select>) -> Self {
+        let with_items = select != Some(Select::Count);
+        let out = if with_items { br#"{"Items":["#.to_vec() } else { b"{".to_vec() };
+        Self { out, with_items, empty: true, failed: None }
+    }
+
+    /// Appends a row.
+    pub fn row(&mut self, row: Row<'_>) {
+        if !self.with_items || self.failed.is_some() {
+            return;
+        }
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+        if let Err(error) = row.write_dynamodb_json(&mut self.out) {
+            self.failed = Some(error);
+        }
+    }
+
+    /// Appends the page's members; the body.
+    ///
+    /// # Errors
+    /// The first row that could not be written.
+    pub fn finish(self, page: &Page, context: &Context) -> Result<Vec<u8>, StoreError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut out = self.out;
+        if self.with_items {
+            out.extend_from_slice(b"],");
+        }
+        let mut rest = Vec::new();
+        let mut object = ObjectWriter::start_in(context, &mut rest);
+        page.count.write(object.member("Count"));
+        page.scanned_count.write(object.member("ScannedCount"));
+        if let Some(key) = &page.last_evaluated_key {
+            object.item("LastEvaluatedKey", key);
+        }
+        Consumed::put(&page.consumed_capacity, "ConsumedCapacity", &mut object);
+        object.end();
+        // Without its brace: the object was opened before the rows.
+        out.extend_from_slice(rest.get(1..).unwrap_or_default());
+        Ok(out)
+    }
+}
+
+/// Reads the body of an answer about `table`, its items, which all fit, given to `rows`. What was looked at is at least as large as they
+/// are: the service does not say it.
+///
+/// # Errors
+/// It is none; rows may have been given.
+pub fn read(json: Json<'_>, table: &TableName, fits: impl Fn(&Item) -> bool, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    let members = answer::members(json)?;
+    let mut scanned_bytes = 0;
+    for json in members.list("Items").unwrap_or_default() {
+        let item = answer::item_of(json)?;
+        if !fits(&item) {
+            return Err(answer::unreadable("it has an item that does not fit the key condition"));
+        }
+        scanned_bytes += item.size() as u64;
+        rows(Row::Item(&item));
+    }
+    let count = answer::whole(members, "Count");
+    Ok(Page {
+        table_name: table.clone(),
+        count,
+        scanned_count: answer::whole(members, "ScannedCount").max(count),
+        scanned_bytes,
+        last_evaluated_key: answer::item(members, "LastEvaluatedKey")?,
+        consumed_capacity: optional::<_, Consumed>(members, "ConsumedCapacity", Sender::Service)
+            .map_err(answer::of_wire)?
+            .unwrap_or_default(),
+    })
+}

@@ -1,0 +1,56 @@
+//! ListTables, DescribeTable, DeleteTable: what they have beside their declarations.
+
+use super::declared::*;
+use super::error::WireError;
+use super::shape::{Shape, Structure};
+use super::{answer, table_answer, table_description};
+use crate::codec::json::document::Json;
+use crate::model::TableName;
+use crate::model::api::tables::*;
+use crate::model::limits::LIST_TABLES_MAX;
+
+tables!(wire);
+
+/// The name of a table; a service may tell its ARN.
+#[derive(Debug)]
+pub struct Named;
+
+impl Form<String> for Named {
+    const SHAPE: Shape = Shape::String;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
+        Ok(TableName::read(json, sender)?.map(Into::into))
+    }
+
+    fn write(value: &String, out: &mut Vec<u8>) {
+        value.write(out);
+    }
+}
+
+impl Field for TableDescription {
+    const SHAPE: Shape = Shape::Structure(&Structure { name: "TableDescription", members: &[] });
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        Ok(Some(table_answer::read(answer::members(json)?)?))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(table_description::to_json(self).to_string().into_bytes());
+    }
+}
+
+/// A table that is going, whose keys and indexes are not told: [`table_answer::read_going`] reads it.
+#[derive(Debug)]
+pub struct Going;
+
+impl Form<TableDescription> for Going {
+    const SHAPE: Shape = TableDescription::SHAPE;
+
+    fn read(_: Json<'_>, _: Sender) -> Result<Option<TableDescription>, WireError> {
+        Ok(None)
+    }
+
+    fn write(value: &TableDescription, out: &mut Vec<u8>) {
+        out.extend(table_description::deleted_to_json(value).to_string().into_bytes());
+    }
+}

@@ -1,0 +1,116 @@
+//! How the structures of the API are declared: each member in one line. The type is made of it here; `codec::wire::declared` makes its wire
+//! form of the same lines, both ways.
+//!
+//! ```text
+//! declare! { $ list_streams                       // the name by which `codec::wire` finds the declarations of this file
+//!     #[derive(Eq, Default)]                      // beside Debug, Clone and PartialEq
+//!     ListStreamsRequest = "ListStreamsInput" {   // the service's name of a request or a structure of one, which errors tell
+//!         /// 1 to 100; default 100.
+//!         optional limit: u32 [ValueMin(1)],      // `Limit`; its constraints
+//!         optional start: StreamName as Arn = "ExclusiveStartStreamArn",   // a wire form that is not the type's own; another name
+//!     }
+//!     ListTablesResponse in "Outer" { … }         // the body has one member, which has these
+//! }
+//! ```
+//!
+//! A member's name on the wire is its own in PascalCase, unless said. The lines stand in the order in which the service checks members, and
+//! answers are written in it. How a member is there:
+//!
+//! ```text
+//! required  is there           optional  may be absent: an `Option`       default  absent, it is the type's default, and the other way
+//! always    as default, but it is written too            control, data    the table, checked before all else, by the text of that family
+//! early     optional, and checked before all else        group            of several members, which its form lists
+//! later     a group whose members stand elsewhere        local            not on the wire
+//! ```
+//!
+//! Behind a member, `..MEMBERS` are those that are checked there and have no field of their own, and `+ "TableArn" = |it| Some(…)` is one that
+//! answers have and that follows from others. `by check` names the function in `codec::wire` that checks a request between its types and its
+//! values, where that has an order of its own. `fn new(…)` makes a constructor: it takes the members that are required, the others are as where
+//! they are absent.
+
+macro_rules! declare {
+    // The sign is what a macro needs for its own parameter in a macro.
+    ($sign:tt $file:ident $($declared:tt)*) => {
+        $crate::model::api::declare::structures! { $($declared)* }
+
+        macro_rules! $file {
+            ($sign with:ident) => { $sign with! { $($declared)* } };
+        }
+        pub(crate) use $file;
+    };
+}
+pub(crate) use declare;
+
+macro_rules! structures {
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident $(= $wire:literal)? $(by $check:ident)? $(in $outer:literal)? $(fn $constructor:ident $given:tt)? {
+            $($members:tt)*
+        }
+    )*) => {
+        $(
+            $crate::model::api::declare::structure! { $(#[$attribute])* $name { $($members)* } }
+            $crate::model::api::declare::constructor! { $name ($($constructor $given)?) { $($members)* } }
+        )*
+    };
+}
+pub(crate) use structures;
+
+macro_rules! structure {
+    ($(#[$attribute:meta])* $name:ident { $(
+        $(#[$doc:meta])*
+        $how:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
+        $(..$also:expr,)*
+        $(+ $told_name:literal = $told:expr,)*
+    )* }) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $crate::model::api::declare::kept!($how $kind),)*
+        }
+    };
+}
+pub(crate) use structure;
+
+/// The type of a member.
+macro_rules! kept {
+    (optional $kind:ty) => { Option<$kind> };
+    (early $kind:ty) => { Option<$kind> };
+    ($how:ident $kind:ty) => { $kind };
+}
+pub(crate) use kept;
+
+macro_rules! constructor {
+    ($name:ident () $members:tt) => {};
+    ($name:ident ($constructor:ident ($($given:ident: $type:ty),*)) { $(
+        $(#[$doc:meta])*
+        $how:ident $field:ident: $kind:ty $(as $form:ty)? $(= $member:literal)? $([$($rule:expr),+])?,
+        $(..$also:expr,)*
+        $(+ $told_name:literal = $told:expr,)*
+    )* }) => {
+        impl $name {
+            /// One with these members; the others are as where they are absent.
+            #[must_use]
+            pub fn $constructor($($given: $type),*) -> Self {
+                Self { $($field: $crate::model::api::declare::new_member!($how $field)),* }
+            }
+        }
+    };
+}
+pub(crate) use constructor;
+
+macro_rules! new_member {
+    (required $field:ident) => {
+        $field
+    };
+    (control $field:ident) => {
+        $field
+    };
+    (data $field:ident) => {
+        $field
+    };
+    ($how:ident $field:ident) => {
+        Default::default()
+    };
+}
+pub(crate) use new_member;
