@@ -503,7 +503,7 @@ fn delays_are_those_of_the_service() {
     let item = r#"{"UserId":{"S":"u"},"GameTitle":{"S":"New Game"},"TopScore":{"N":"1"}}"#;
     let put = format!(r#"{{"TableName":"GameScores","Item":{item}}}"#);
     while post(&address, "PutItem", &put).is_err() {
-        std::thread::yield_now();
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let count = |query: &str| {
         let answer = post(&address, "Query", query).unwrap();

@@ -1,5 +1,5 @@
 //! What a single client can make the server pay: `clients/costly_requests.py` against `ddbfs serve`, one case a test. No request takes more
-//! than 128 MiB, sixteen at once take a bounded amount, and another client's `GET /` is answered meanwhile.
+//! than 128 MiB, several at once take a bounded amount, and another client's `GET /` is answered meanwhile.
 
 #![cfg(target_os = "linux")]
 
@@ -49,7 +49,12 @@ fn costs_little(cases: &[&str]) {
 
 #[test]
 fn a_json_tree_is_a_few_times_its_text() {
-    costs_little(&["tree", "deep", "deepest", "members", "many"]);
+    costs_little(&["tree", "deep", "deepest", "members"]);
+}
+
+#[test]
+fn trees_at_once_take_what_there_is_room_for() {
+    costs_little(&["many"]);
 }
 
 #[test]
@@ -84,7 +89,12 @@ fn names_maps_and_parameters_are_paid_for_as_often_as_they_are_held() {
 
 #[test]
 fn an_answer_is_as_long_as_its_text_may_be() {
-    costs_little(&["nulls", "many_values"]);
+    costs_little(&["nulls"]);
+}
+
+#[test]
+fn items_of_many_values_are_answered_as_far_as_there_is_room() {
+    costs_little(&["many_values"]);
 }
 
 #[test]
