@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ddbfs::codec::metrics::prices;
@@ -72,18 +73,21 @@ impl Kind {
     }
 }
 
-/// A process that runs the servers of an emulator, since it takes long to begin; it ends with this one, whose end of its input closes.
+/// A process that runs servers of an emulator, since it takes long to begin; it ends with this one, whose end of its input closes.
 struct Host {
     _child: Child,
     input: ChildStdin,
     lines: BufReader<ChildStdout>,
 }
 
+/// Of the one kind that this process is over; several, as dynalite has one thread for all of its servers.
 static HOSTS: [Mutex<Option<Host>>; 3] = [const { Mutex::new(None) }; 3];
+/// Where the next server is, modulo the number of hosts.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 impl Host {
-    fn of<T>(kind: Kind, with: impl FnOnce(&mut Self) -> T) -> T {
-        with(HOSTS[kind as usize].lock().get_or_insert_with(|| {
+    fn at<T>(place: usize, kind: Kind, with: impl FnOnce(&mut Self) -> T) -> T {
+        with(HOSTS[place % HOSTS.len()].lock().get_or_insert_with(|| {
             let mut child = kind.host().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
             let (input, lines) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
             Self { _child: child, input, lines }
@@ -116,7 +120,7 @@ pub struct Server {
 /// What a server runs in.
 enum Runs {
     Itself { child: Child, _data: TempDir },
-    Hosted(Kind),
+    Hosted(usize, Kind),
 }
 
 impl Server {
@@ -130,7 +134,10 @@ impl Server {
     pub fn start(kind: Kind) -> Self {
         match kind {
             Kind::Ddbfs => Self::serve(&[]),
-            Kind::Dynalite | Kind::Moto => Self { url: Host::of(kind, Host::start), runs: Runs::Hosted(kind) },
+            Kind::Dynalite | Kind::Moto => {
+                let place = NEXT.fetch_add(1, Ordering::Relaxed);
+                Self { url: Host::at(place, kind, Host::start), runs: Runs::Hosted(place, kind) }
+            }
         }
     }
 
@@ -200,7 +207,7 @@ impl Drop for Server {
                 let _ = child.kill();
                 let _ = child.wait();
             }
-            Runs::Hosted(kind) => Host::of(*kind, |host| host.say(&format!("end {}", self.url))),
+            Runs::Hosted(place, kind) => Host::at(*place, *kind, |host| host.say(&format!("end {}", self.url))),
         }
     }
 }
