@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::text::pretty;
 use crate::codec::calendar;
 use crate::fs::FsError;
-use crate::fs::node::special::BatchKind;
 use crate::fs::path::BATCH_NAME;
 use crate::fs::recent::Recent;
 use crate::fs::time::now_ms;
@@ -24,6 +23,30 @@ const REPORTS_MAX: usize = 200;
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Text of items that were read and wait to be taken, of one batch.
 pub const ITEMS_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What is done with each line of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchKind {
+    Put,
+    Insert,
+    Delete,
+    Get,
+    Atomic,
+}
+
+impl BatchKind {
+    /// The file's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Put => "put",
+            Self::Insert => "insert",
+            Self::Delete => "delete",
+            Self::Get => "get",
+            Self::Atomic => "atomic",
+        }
+    }
+}
 
 #[derive(Debug)]
 struct LineError {

@@ -130,7 +130,7 @@ impl Node {
     pub fn is_computed(&self) -> bool {
         match self {
             Self::QueryResult(..) => true,
-            Self::Special(special) => special.is_computed(),
+            Self::Special(special) => special.effort == Effort::Computed,
             _ => false,
         }
     }
@@ -148,7 +148,7 @@ impl Node {
     /// Is more than a bounded number of records read for its attributes or its text?
     #[must_use]
     pub fn reads_many(&self) -> bool {
-        matches!(self, Self::Special(special) if special.effort != Effort::Small)
+        matches!(self, Self::Special(special) if matches!(special.effort, Effort::Table | Effort::TableNow))
     }
 
     /// The table this node belongs to.

@@ -7,6 +7,8 @@
 //! computed/     a file that is made when somebody wants it: its bytes, its size, who pays
 //! text.rs       a file that holds one text and takes it by the write state machine: calls in line, commits
 //! special.rs    any other file: what may be called on it
+//! room.rs       a kind of files and directories beside the data: what it reads, and what may be called on it
+//! names.rs      a directory whose names are fixed, as a table
 //! host.rs       what such a file may ask of the mount that it is in
 //! ```
 
@@ -15,6 +17,8 @@ pub mod directory;
 pub mod found;
 pub mod handle;
 pub mod host;
+pub mod names;
+pub mod room;
 pub mod special;
 pub mod text;
 

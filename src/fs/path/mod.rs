@@ -47,6 +47,12 @@ pub fn table_name(table: &TableName) -> String {
     }
 }
 
+/// `p07` of a partition; more digits where there are more of them.
+#[must_use]
+pub fn partition_name(id: u32) -> String {
+    format!("p{id:02}")
+}
+
 /// The table behind such a name.
 #[must_use]
 pub fn taken_table(name: &str) -> Option<TableName> {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{entry, scratch};
+use super::{item, scratch};
 use crate::database::{Entries, EntryKey, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
@@ -31,7 +31,7 @@ pub fn resolve(mount: &Mount, source: &Source, partition: &PartitionKey, name: &
             None => return unstored(source, partition, (name, suffix), &alias),
         },
     };
-    entry::by_suffix(source, key, suffix)
+    item::node(source, key, suffix)
 }
 
 /// The types of the values that an entry's name holds.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::beside;
 use crate::codec::dynamodb_json;
 use crate::codec::json::indent::indent;
 use crate::database::{EntryKey, EntryStat, Source, TextForm};
@@ -12,7 +11,7 @@ use crate::fs::node::attr::Attr;
 use crate::fs::node::ino;
 use crate::fs::node::{EntryNode, Node, base, entry_ino};
 use crate::fs::path::ITEMS_NAME;
-use crate::fs::path::names::{self, Suffix};
+use crate::fs::path::names;
 use crate::fs::write::{ItemTarget, KeyPart, TargetKey};
 use crate::model::api::Version;
 use crate::model::error::StoreError;
@@ -21,15 +20,6 @@ use crate::model::{Error, Item, Key, TableName};
 /// The node of an entry.
 pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
     Node::Entry(Box::new(EntryNode { source: source.clone(), key, form }))
-}
-
-/// The node of an entry's file by its suffix.
-pub fn by_suffix(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsError> {
-    match (suffix.form(), suffix) {
-        (Some(form), _) => Ok(node(source, key, form)),
-        (None, Suffix::Base) if source.index.is_some() => Ok(Node::Base(source.clone(), Box::new(key))),
-        (None, _) => beside::node(source, key, suffix),
-    }
 }
 
 /// What an item is called where the view remembers who read it: its inode number as plain JSON.

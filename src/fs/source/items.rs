@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::collection::EntryLister;
-use super::{entry, scratch};
+use super::{entry, item, scratch};
 use crate::codec::digest::Digest;
 use crate::database::{Entries, EntryKey, Source};
 use crate::fs::FsError;
@@ -46,7 +46,7 @@ fn resolve_flat(mount: &Mount, schema: &TableSchema, source: &Source, name: &str
         }
     };
     let base = Key { partition: value.ok_or(FsError::NotFound)?, sort: None };
-    entry::by_suffix(source, EntryKey { index: None, base }, suffix)
+    item::node(source, EntryKey { index: None, base }, suffix)
 }
 
 /// `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.

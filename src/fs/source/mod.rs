@@ -6,15 +6,15 @@
 //! items.rs                items/
 //! collection.rs           items/K(pk)/
 //! entry.rs                X.json, X.ddbjson, X.base
-//! beside.rs               the names beside an item
+//! item/                   what is beside an item: X.patch, X.update, X.meta, X.d/
 //! scratch.rs              files that are no items, in memory and parked
 //! query.rs                query/, scan/ and what is below them
 //! ```
 
-pub mod beside;
 pub mod collection;
 pub mod draft;
 pub mod entry;
+pub mod item;
 pub mod items;
 pub mod query;
 pub mod schema;

@@ -2,20 +2,26 @@
 //!
 //! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
 
+use std::sync::Arc;
+
 use crate::database::{EntryKey, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Feature, Special};
+use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::node::{Node, base};
 use crate::fs::open::handle::Handle;
+use crate::fs::open::host::Host;
+use crate::fs::open::room::Room;
+use crate::fs::open::{OpenFlags, Reply};
 use crate::fs::path::ITEMS_NAME;
 use crate::fs::path::names;
 use crate::fs::path::scratch_name::{is_refused_probe, is_scratch_name};
+use crate::fs::process::Caller;
 use crate::fs::time::now_ms;
 use crate::fs::write::scratch::{FileId, Placed};
 use crate::model::TableName;
-use crate::model::api::parked::{ParkedPlace, ParkedStat};
+use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
 
 /// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
 /// earlier: `CVS` and `4913` are keys too, and tables.
@@ -51,7 +57,53 @@ pub fn parked_node(place: ParkedPlace) -> Node {
     let folder = folder_name(&directory_of(&place)).map(|folder| folder + "/").unwrap_or_default();
     let path = format!("{}/{ITEMS_NAME}/{folder}{}", place.table, place.name);
     let identity = format!("parked {path}");
-    Special::file(path, Some(base(&place.table)), Feature::Parked(place)).told_by(identity).writable().into()
+    Special::file(path, Some(base(&place.table)), Parked(place)).told_by(identity).writable().into()
+}
+
+/// A parked file: the text of an item that was moved to a name that is no item's, kept in the store for a week. It is read as it is;
+/// who writes to it writes a copy in memory, which hides it.
+struct Parked(ParkedPlace);
+
+impl Parked {
+    fn read(&self, mount: &Mount) -> Result<(ParkedStat, Vec<u8>), FsError> {
+        mount.db.parked_at(&self.0)?.ok_or(FsError::NotFound)
+    }
+}
+
+impl Room for Parked {
+    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        let (stat, _) = self.read(mount)?;
+        Ok(Attr::file(at.ino(), stat.bytes, stat.parked_ms))
+    }
+
+    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(self.read(mount)?.1)
+    }
+
+    fn open_writer(&self, _at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (stat, text) = self.read(host.mount())?;
+        if !stat.is_placed {
+            return Err(FsError::NotPermitted("its folder is gone; move the file to where it is to be written"));
+        }
+        // The store's text stays until the copy is moved or removed: it is what a crash leaves.
+        let id = host.mount().fill_scratch(&directory_of(&self.0), &self.0.name, &text, now_ms())?;
+        open(host.mount(), id, flags.truncate)
+    }
+
+    fn unlink(&self, _at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller, reply: Reply<()>) {
+        let (again, place) = (Arc::clone(host), self.0.clone());
+        host.run_elsewhere(Box::new(move || {
+            reply(match again.mount().db.change_parked(ParkedChange::Remove(place)) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(FsError::NotFound),
+                Err(error) => Err(error.into()),
+            });
+        }));
+    }
+
+    fn parked(&self) -> Option<&ParkedPlace> {
+        Some(&self.0)
+    }
 }
 
 /// OPEN of a file in memory.

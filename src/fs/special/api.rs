@@ -11,18 +11,17 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::room::Room;
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::grammar::Brackets;
 use crate::codec::wire::WireError;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
-use crate::fs::node::special::{ApiFile, Feature, Special, SpecialNode};
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::listed;
+use crate::fs::node::special::{Special, SpecialNode};
+use crate::fs::open::found::{Listed, listed};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::{Host, noted, on_behalf_of};
+use crate::fs::open::room::Room;
 use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::{Bytes, OpenFlags, Reply};
 use crate::fs::process::{Caller, same_process};
@@ -31,47 +30,45 @@ use crate::protocol::memory::{READ_FACTOR, bytes_needed, bytes_of, may_have};
 use crate::protocol::{self, Failure, Operation};
 use crate::store::budget::PATIENCE;
 
-/// The file in `.ddb/` that takes transactions of both kinds.
-pub const TRANSACT_NAME: &str = "transact";
-
 /// A request: as much as HTTP takes.
 const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// What DescribeEndpoints tells: there is no address.
 const HOST: &str = "localhost";
 
-/// `.ddb/transact`
-#[must_use]
-pub fn transact_node(service: &Special) -> Node {
-    service.child(TRANSACT_NAME, Feature::Api(ApiFile::Transact)).writable().into()
+/// `.ddb/api/`
+pub struct Directory;
+
+/// A file that takes requests.
+#[derive(Debug, Clone, Copy)]
+pub enum RequestFile {
+    Operation(&'static str),
+    /// TransactGetItems when its first action is a Get, else TransactWriteItems.
+    Transact,
 }
 
 fn operation_node(at: &Special, name: &'static str) -> Node {
-    at.child(name, Feature::Api(ApiFile::Operation(name))).writable().into()
+    at.child(name, RequestFile::Operation(name)).writable().into()
 }
 
-impl Room for ApiFile {
+impl Room for Directory {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
-        match self {
-            Self::Directory => protocol::find(name).map(|operation| operation_node(at, operation.name)).ok_or(FsError::NotFound),
-            Self::Operation(_) | Self::Transact => Err(FsError::NotDirectory),
-        }
+        protocol::find(name).map(|operation| operation_node(at, operation.name)).ok_or(FsError::NotFound)
     }
 
-    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let mut names: Vec<&'static str> = protocol::operations().map(|operation| operation.name).collect();
         names.sort_unstable();
-        match self {
-            Self::Directory => {
-                let names = names.into_iter().map(|name| listed(&operation_node(at, name), name));
-                Ok(Box::new(FixedLister::new(names.collect())))
-            }
-            Self::Operation(_) | Self::Transact => Err(FsError::NotDirectory),
-        }
+        Ok(names.into_iter().map(|name| listed(&operation_node(at, name), name)).collect())
     }
 
+    fn is_judged_by_request(&self) -> bool {
+        true
+    }
+}
+
+impl Room for RequestFile {
     fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let name = match self {
-            Self::Directory => return Err(FsError::IsDirectory),
             Self::Operation(name) => name,
             Self::Transact => "TransactWriteItems or TransactGetItems",
         };
@@ -81,32 +78,30 @@ impl Room for ApiFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_for_writing(
-        &self,
-        at: &SpecialNode,
-        _host: &Arc<dyn Host>,
-        caller: Caller,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, _host: &Arc<dyn Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
         let open = OpenApi { file: *self, path: at.path.clone(), opener: caller.pid, state: Mutex::default() };
         Ok(Handle::Special(Arc::new(open)))
+    }
+
+    fn is_judged_by_request(&self) -> bool {
+        true
     }
 }
 
 /// The operation that may need most memory of those that a request with this text may be of.
-fn largest(file: ApiFile, text: &[u8]) -> &'static str {
+fn largest(file: RequestFile, text: &[u8]) -> &'static str {
     match file {
-        ApiFile::Operation(name) => name,
+        RequestFile::Operation(name) => name,
         _ if may_have(text, b"Get") => "TransactGetItems",
         _ => "TransactWriteItems",
     }
 }
 
 /// The operation that a request is of.
-fn operation(file: ApiFile, request: Json<'_>) -> &'static str {
+fn operation(file: RequestFile, request: Json<'_>) -> &'static str {
     let first = || request.get("TransactItems")?.as_list()?.next()?.as_object();
     match file {
-        ApiFile::Operation(name) => name,
+        RequestFile::Operation(name) => name,
         _ if first().is_some_and(|action| action.get("Get").is_some()) => "TransactGetItems",
         _ => "TransactWriteItems",
     }
@@ -114,7 +109,7 @@ fn operation(file: ApiFile, request: Json<'_>) -> &'static str {
 
 #[derive(Debug)]
 struct OpenApi {
-    file: ApiFile,
+    file: RequestFile,
     path: String,
     opener: u32,
     state: Mutex<Exchange>,

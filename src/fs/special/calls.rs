@@ -2,26 +2,20 @@
 
 use std::sync::Arc;
 
-use super::room::Room;
 use crate::fs::FsError;
-use crate::fs::mount::Mount;
 use crate::fs::mount::calls::{AHEAD_BYTES_MAX, Ahead};
-use crate::fs::node::special::{Special, SpecialNode};
+use crate::fs::node::special::SpecialNode;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
+use crate::fs::open::room::Room;
 use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::{Bytes, Reply};
 use crate::fs::process::Caller;
 
-#[derive(Debug)]
 pub struct AccessLog;
 
 impl Room for AccessLog {
-    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(Vec::new())
-    }
-
-    fn open_for_reading(&self, _at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller) -> Result<Handle, FsError> {
+    fn open_reader(&self, _at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller) -> Result<Handle, FsError> {
         Ok(Handle::Special(Arc::new(OpenAccessLog { ahead: host.mount().calls.watch() })))
     }
 }

@@ -10,11 +10,11 @@ use crate::fs::node::Node;
 use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::{Host, noted};
+use crate::fs::open::room::Room;
 use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::{OpenFlags, Reply};
 use crate::fs::process::{Caller, session_of};
 use crate::fs::source::draft;
-use crate::fs::special::room::Room;
 use crate::fs::time::now_ms;
 use crate::model::layout::Window::{Day, Hour, Minute};
 
@@ -78,7 +78,7 @@ type Run = fn(&Arc<dyn Host>, &Special, &[u8]) -> Result<(), FsError>;
 type Open = fn(&Arc<dyn Host>, &SpecialNode, Caller, OpenFlags) -> Result<Handle, FsError>;
 
 /// A row; see the module.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Derived {
     /// In its directory.
     pub name: &'static str,
@@ -150,24 +150,18 @@ impl Derived {
         matches!(self.modified, Modified::Draft)
     }
 
-    /// The row as a feature of a file.
+    /// The file of this row, which `place` makes.
     #[must_use]
-    pub fn feature(&self) -> Feature {
-        Feature::Derived(self.name)
-    }
-
-    /// The file of this row, which is otherwise made.
-    #[must_use]
-    pub fn node(&self, file: Special) -> Node {
-        let file = file.taking(self.effort);
+    pub fn node(&self, place: impl FnOnce(Feature) -> Special) -> Node {
+        let file = place((*self).into()).taking(self.effort);
         if matches!(self.written, Written::Nothing) { file.into() } else { file.writable().into() }
     }
 }
 
 /// The row of a file.
 #[must_use]
-pub fn row(name: &str) -> Option<&'static Derived> {
-    OF_TABLE.iter().chain(&OF_INDEX).chain(&OF_PARTITIONS).chain(&OF_SERVICE).find(|row| row.name == name)
+pub fn row(rows: &'static [Derived], name: &str) -> Option<&'static Derived> {
+    rows.iter().find(|row| row.name == name)
 }
 
 impl Room for Derived {
@@ -183,13 +177,12 @@ impl Room for Derived {
         (self.text)(mount, at, caller)
     }
 
-    fn open_for_writing(
-        &self,
-        at: &SpecialNode,
-        host: &Arc<dyn Host>,
-        caller: Caller,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    /// What is commanded here is of the mount, not of the data.
+    fn is_judged_by_request(&self) -> bool {
+        matches!(self.written, Written::Command(Runs::Here, _))
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         match self.written {
             Written::Nothing => Err(FsError::Derived),
             Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand { at: at.clone(), runs, run }))),

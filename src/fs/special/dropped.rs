@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use super::room::Room;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::special::{Dropped, Feature, Special, SpecialNode};
+use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::node::{Kind, Node, base};
-use crate::fs::open::directory::{FixedLister, Lister};
+use crate::fs::open::found::Listed;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
+use crate::fs::open::room::Room;
 use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::{OpenFlags, Reply};
 use crate::fs::path::{QUERIES_NAME, table_name};
@@ -23,8 +23,8 @@ fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
 }
 
 fn node(path: String, parent: &Node, kind: Kind, target: &str) -> Node {
-    let (source, feature) = (parent.table().map(base), Feature::Dropped(Dropped { target: target.to_owned() }));
-    Special::directory(path, source, parent.ino(), feature).of_kind(kind).writable().into()
+    let (source, target) = (parent.table().map(base), target.to_owned());
+    Special::directory(path, source, parent.ino(), Dropped { target }).of_kind(kind).writable().into()
 }
 
 /// The name in that directory, if it was made and forgotten.
@@ -100,6 +100,12 @@ impl OpenSpecial for Sink {
     }
 }
 
+/// What a program restored in a place of derived files.
+struct Dropped {
+    /// Of a symlink: where it pointed.
+    target: String,
+}
+
 impl Room for Dropped {
     fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
         Ok(mount.started_ms)
@@ -109,11 +115,8 @@ impl Room for Dropped {
         Err(FsError::NotFound)
     }
 
-    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        match at.kind {
-            Kind::Directory => Ok(Box::new(FixedLister::default())),
-            Kind::File | Kind::Symlink => Err(FsError::NotDirectory),
-        }
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+        if at.kind == Kind::Directory { Ok(Vec::new()) } else { Err(FsError::NotDirectory) }
     }
 
     fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -124,13 +127,7 @@ impl Room for Dropped {
         Ok(self.target.clone())
     }
 
-    fn open_for_writing(
-        &self,
-        _at: &SpecialNode,
-        _host: &Arc<dyn Host>,
-        _caller: Caller,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<dyn Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
         Ok(sink())
     }
 

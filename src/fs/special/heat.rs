@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name, partition_name};
+use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
 use crate::codec::calendar::iso;
 use crate::codec::digest::hex;
 use crate::database::layout::Layout;
@@ -13,7 +13,7 @@ use crate::database::{PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::special::Special;
-use crate::fs::path::names;
+use crate::fs::path::{names, partition_name};
 use crate::fs::process::Caller;
 use crate::model::IndexKind;
 use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, ThrottleWarning, Window};

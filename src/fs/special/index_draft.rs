@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use super::room::Room;
 use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
-use crate::fs::node::special::{Feature, IndexDraftFile, Special, SpecialNode};
-use crate::fs::open::OpenFlags;
-use crate::fs::open::Outcome;
-use crate::fs::open::directory::{FixedLister, Lister};
+use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::open::found::{Listed, listed};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
+use crate::fs::open::room::{Room, open_text};
 use crate::fs::open::text::{Execute, OpenText};
+use crate::fs::open::{OpenFlags, Outcome};
 use crate::fs::path::{GLOBAL_NAME, SCHEMA_NAME, table_name};
 use crate::fs::process::Caller;
 use crate::fs::source::schema;
 use crate::fs::write::index_draft::{IndexTarget, template};
-use crate::fs::write::{Opener, TextWriter};
 use crate::model::api::UpdateTableRequest;
 use crate::model::api::update_table::IndexUpdate;
 use crate::model::{Error, IndexKind, IndexName, TableName};
@@ -86,12 +83,12 @@ fn node(table: &TableName, index: IndexName) -> Node {
     let path = format!("{}/{GLOBAL_NAME}/{index}", table_name(table));
     let above = Node::Indexes(table.clone(), IndexKind::Global).ino();
     let source = Source { table: table.clone(), index: Some(index) };
-    Special::directory(path, Some(source), above, Feature::IndexDraft(IndexDraftFile::Directory)).into()
+    Special::directory(path, Some(source), above, Directory).into()
 }
 
 /// The draft's `schema.json`.
 fn schema_node(at: &Special) -> Node {
-    at.child(SCHEMA_NAME, Feature::IndexDraft(IndexDraftFile::Schema)).writable().into()
+    at.child(SCHEMA_NAME, SchemaFile).writable().into()
 }
 
 /// The table and the index that it is to have.
@@ -101,62 +98,37 @@ fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
 }
 
 /// The index, when it was made meanwhile: whoever is in the directory goes on in it.
-pub fn made(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
+fn made(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
     let (table, index) = names(at)?;
     let is_made = mount.schema(table)?.index(index.as_str()).is_some();
     Ok(at.source.clone().filter(|_| is_made).map(Node::Index))
 }
 
-impl Room for IndexDraftFile {
+fn modified_ms(at: &Special, mount: &Mount) -> Result<u64, FsError> {
+    let (table, index) = names(at)?;
+    if made(at, mount)?.is_some() {
+        return mount.table_time(table);
+    }
+    mount.index_drafts.created_ms(table, index).ok_or(FsError::NotFound)
+}
+
+struct Directory;
+
+impl Room for Directory {
     fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        let (table, index) = names(at)?;
-        if made(at, mount)?.is_some() {
-            return mount.table_time(table);
-        }
-        mount.index_drafts.created_ms(table, index).ok_or(FsError::NotFound)
+        modified_ms(at, mount)
     }
 
-    /// Of a draft: what is in the index is resolved there.
+    fn became(&self, at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
+        made(at, mount)
+    }
+
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
-        match self {
-            Self::Directory if name == SCHEMA_NAME => Ok(schema_node(at)),
-            Self::Directory => Err(FsError::NotFound),
-            Self::Schema => Err(FsError::NotDirectory),
-        }
+        if name == SCHEMA_NAME { Ok(schema_node(at)) } else { Err(FsError::NotFound) }
     }
 
-    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        match self {
-            Self::Directory => Ok(Box::new(FixedLister::new(vec![listed(&schema_node(at), SCHEMA_NAME)]))),
-            Self::Schema => Err(FsError::NotDirectory),
-        }
-    }
-
-    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        let (table, index) = names(at)?;
-        match (self, made(at, mount)?) {
-            (Self::Directory, _) => Err(FsError::IsDirectory),
-            (Self::Schema, Some(Node::Index(source))) => schema::text(mount, &source),
-            (Self::Schema, _) => Ok(template(&*mount.schema(table)?, index)),
-        }
-    }
-
-    fn open_for_writing(
-        &self,
-        at: &SpecialNode,
-        host: &Arc<dyn Host>,
-        caller: Caller,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
-        let (mount, (table, index)) = (host.mount(), names(at)?);
-        let text = self.text(at, mount, caller)?;
-        let target = IndexTarget { table: mount.schema(table)?, index: index.clone() };
-        let opener = Opener { pid: caller.pid, append: flags.append };
-        let writer = match flags.truncate {
-            true => TextWriter::stream(target, opener),
-            false => TextWriter::edit(target, text, None, opener),
-        };
-        Ok(Handle::Special(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+        Ok(vec![listed(&schema_node(at), SCHEMA_NAME)])
     }
 
     fn mkdir(&self, _at: &SpecialNode, _host: &dyn Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
@@ -165,11 +137,30 @@ impl Room for IndexDraftFile {
 
     fn rmdir(&self, at: &SpecialNode, host: &dyn Host, _caller: Caller) -> Result<(), FsError> {
         let (table, index) = names(at)?;
-        match self {
-            Self::Directory if host.mount().index_drafts.remove(table, index) => Ok(()),
-            Self::Directory => Err(FsError::NotFound),
-            Self::Schema => Err(FsError::NotDirectory),
+        if host.mount().index_drafts.remove(table, index) { Ok(()) } else { Err(FsError::NotFound) }
+    }
+}
+
+struct SchemaFile;
+
+impl Room for SchemaFile {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        modified_ms(at, mount)
+    }
+
+    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let (table, index) = names(at)?;
+        match made(at, mount)? {
+            Some(Node::Index(source)) => schema::text(mount, &source),
+            _ => Ok(template(&*mount.schema(table)?, index)),
         }
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (mount, (table, index)) = (host.mount(), names(at)?);
+        let text = self.text(at, mount, caller)?;
+        let target = IndexTarget { table: mount.schema(table)?, index: index.clone() };
+        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, (!flags.truncate).then_some(text)))
     }
 }
 

@@ -10,12 +10,6 @@ use crate::model::layout::SplitCandidate;
 /// Bytes of a bound in readable keys.
 const BOUND_BYTES_MAX: usize = 160;
 
-/// `p07`; more digits where there are more partitions.
-#[must_use]
-pub fn partition_name(id: u32) -> String {
-    format!("p{id:02}")
-}
-
 /// Is it about to be split, and why?
 #[must_use]
 pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {

@@ -4,10 +4,8 @@
 
 use serde_json::json;
 
-use super::derived::OF_PARTITIONS;
-use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name, partition_name};
-use super::room::Room;
-use crate::codec::digest::Digest;
+use super::derived::{OF_PARTITIONS, row};
+use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
 use crate::codec::key::partition_digest;
 use crate::codec::shown;
 use crate::database::{Entries, PartitionKey, Position, Source, TextForm};
@@ -15,12 +13,13 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::ino::{self, Role};
-use crate::fs::node::special::{Effort, Feature, PartitionFile, Special, SpecialNode};
+use crate::fs::node::special::{Effort, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::{Cursor, Entry, Found, Place, listed};
-use crate::fs::path::PARTITIONS_NAME;
+use crate::fs::open::directory::Lister;
+use crate::fs::open::found::{Cursor, Entry, Found, Listed, Place, listed};
+use crate::fs::open::room::Room;
 use crate::fs::path::names::{self, Parsed, Suffix};
+use crate::fs::path::{PARTITIONS_NAME, partition_name};
 use crate::fs::process::Caller;
 use crate::fs::query::Wanted;
 use crate::fs::source::collection::{self, EntryLister};
@@ -43,7 +42,7 @@ const STATS_COLUMNS: usize = 72;
 pub fn node(mount: &Mount, source: &Source) -> Node {
     let path = format!("{}/{PARTITIONS_NAME}", mount.source_path(source));
     let above = ino::structure(source, Role::Directory);
-    Special::directory(path, Some(source.clone()), above, Feature::Partitions(PartitionFile::Directory)).into()
+    Special::directory(path, Some(source.clone()), above, Directory).into()
 }
 
 fn source_of(at: &Special) -> Result<&Source, FsError> {
@@ -57,129 +56,187 @@ fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsErr
 
 /// `p07/`
 fn partition(at: &Special, id: u32) -> Node {
-    at.child_directory(&partition_name(id), Feature::Partitions(PartitionFile::Partition(id))).into()
+    at.child_directory(&partition_name(id), Partition(id)).into()
 }
 
 /// `p07/stats.json`
 fn stats(at: &Special, id: u32) -> Node {
-    at.child(STATS_NAME, Feature::Partitions(PartitionFile::Stats(id))).taking(Effort::TableNow).into()
+    at.child(STATS_NAME, StatsFile(id)).taking(Effort::TableNow).into()
 }
 
 /// `p07/keys/`
 fn keys(at: &Special, id: u32) -> Node {
-    at.child_directory(KEYS_NAME, Feature::Partitions(PartitionFile::Keys(id))).into()
+    at.child_directory(KEYS_NAME, Keys(id)).into()
 }
 
 /// `p07/keys/K`: a link to the folder of the collection, or the file of the item; of a collection that is cut a directory.
 fn key(at: &Special, (id, range): (u32, &PlaceRange), name: &str, key: PartitionKey) -> Node {
-    if range.part_of(digest_of(&key)).is_none() {
-        return at.child(name, Feature::Partitions(PartitionFile::Link(id, key))).of_kind(Kind::Symlink).into();
+    if range.part_of(partition_digest(&key)).is_none() {
+        return at.child(name, Link(id, key)).of_kind(Kind::Symlink).into();
     }
     // It may have been the link, by the same path, until it was cut.
     let identity = format!("{}/{name}/", at.path);
-    at.child_directory(name, Feature::Partitions(PartitionFile::Part(id, key))).told_by(identity).into()
+    at.child_directory(name, Part(id, key)).told_by(identity).into()
 }
 
 /// `p07/keys/K/X.json`: a link to the file of the item.
 fn item(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
-    at.child(name, Feature::Partitions(PartitionFile::Item(id, key.clone()))).of_kind(Kind::Symlink).into()
+    at.child(name, ItemLink(id, key.clone())).of_kind(Kind::Symlink).into()
 }
 
-fn digest_of(key: &PartitionKey) -> Digest {
-    partition_digest(key)
-}
+struct Directory;
 
-impl Room for PartitionFile {
+impl Room for Directory {
     fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        match self {
-            Self::Directory => {}
-            Self::Partition(id) | Self::Stats(id) | Self::Keys(id) => drop(report(at, mount, *id)?),
-            Self::Link(id, key) | Self::Part(id, key) => return collection_ms(at, mount, *id, key),
-            Self::Item(id, key) => return item_ms(at, mount, *id, key),
-        }
         mount.source_time(source_of(at)?)
     }
 
-    fn attr(&self, at: &SpecialNode, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
-        let modified_ms = self.modified_ms(at, mount)?;
-        Ok(match self {
-            // Without counting what lies in the partition.
-            Self::Stats(_) => Attr::read_only(at.ino(), STATS_BYTES as u64, modified_ms),
-            Self::Link(..) | Self::Item(..) => Attr::symlink(at.ino(), &self.target(at), modified_ms),
-            Self::Directory | Self::Partition(_) | Self::Keys(_) | Self::Part(..) => Attr::directory(at.ino(), modified_ms),
-        })
-    }
-
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
-        match (self, name) {
-            (Self::Directory, _) => in_directory(at, mount, name),
-            (Self::Partition(id), STATS_NAME) => Ok(stats(at, *id)),
-            (Self::Partition(id), KEYS_NAME) => Ok(keys(at, *id)),
-            (Self::Partition(_), _) => Err(FsError::NotFound),
-            (Self::Keys(id), _) => {
-                let (name, found) = key_of(at, mount, name)?;
-                Ok(key(at, (*id, &report(at, mount, *id)?.range), &name, found))
-            }
-            (Self::Part(id, key), _) => Ok(item(at, *id, name, key)),
-            (Self::Stats(_) | Self::Link(..) | Self::Item(..), _) => Err(FsError::NotDirectory),
+        if let Some(row) = row(&OF_PARTITIONS, name) {
+            return Ok(row.node(|feature| at.child(name, feature)));
         }
+        let id = name.strip_prefix('p').and_then(|digits| digits.parse().ok()).ok_or(FsError::NotFound)?;
+        if partition_name(id) != name {
+            return Err(FsError::NotFound);
+        }
+        report(at, mount, id)?;
+        Ok(partition(at, id))
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        match self {
-            Self::Directory => {
-                let partitions = match mount.layout()?.partitions(source_of(at)?, Window::Minute) {
-                    // Nobody can name one, and whoever looks at a whole tree goes on.
-                    Err(Error::Unavailable(_)) => Vec::new(),
-                    partitions => partitions?,
-                };
-                let names = partitions.iter().map(|found| listed(&partition(at, found.id), &partition_name(found.id)));
-                Ok(Box::new(FixedLister::new(names.collect())))
-            }
-            Self::Partition(id) => {
-                report(at, mount, *id)?;
-                let names = vec![listed(&stats(at, *id), STATS_NAME), listed(&keys(at, *id), KEYS_NAME)];
-                Ok(Box::new(FixedLister::new(names)))
-            }
-            Self::Keys(id) => {
-                let range = report(at, mount, *id)?.range;
-                Ok(Box::new(KeyLister { keys: at.clone(), id: *id, range, is_flat: is_flat(mount, source_of(at)?)? }))
-            }
-            Self::Part(id, key) => {
-                let range = part(at, mount, *id, key)?;
-                let entries = EntryLister::new(source_of(at)?.clone(), Entries::Within(range));
-                Ok(Box::new(PartLister { part: at.clone(), id: *id, key: key.clone(), entries }))
-            }
-            Self::Stats(_) | Self::Link(..) | Self::Item(..) => Err(FsError::NotDirectory),
-        }
-    }
-
-    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        match self {
-            Self::Stats(id) => stats_text(at, mount, *id),
-            Self::Link(..) | Self::Item(..) => Err(FsError::BadHandle),
-            Self::Directory | Self::Partition(_) | Self::Keys(_) | Self::Part(..) => Err(FsError::IsDirectory),
-        }
-    }
-
-    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
-        match self {
-            Self::Link(..) | Self::Item(..) => self.modified_ms(at, mount).map(|_| self.target(at)),
-            _ => Err(FsError::Invalid("not a symbolic link")),
-        }
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+        let partitions = match mount.layout()?.partitions(source_of(at)?, Window::Minute) {
+            // Nobody can name one, and whoever looks at a whole tree goes on.
+            Err(Error::Unavailable(_)) => Vec::new(),
+            partitions => partitions?,
+        };
+        Ok(partitions.iter().map(|found| listed(&partition(at, found.id), &partition_name(found.id))).collect())
     }
 }
 
-fn in_directory(at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
-    if let Some(file) = OF_PARTITIONS.iter().find(|file| file.name == name) {
-        return Ok(file.node(at.child(name, file.feature())));
-    }
-    let id = name.strip_prefix('p').and_then(|digits| digits.parse().ok()).ok_or(FsError::NotFound)?;
-    if partition_name(id) != name {
-        return Err(FsError::NotFound);
-    }
+/// The time of what is there as long as its partition is.
+fn partition_ms(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
     report(at, mount, id)?;
-    Ok(partition(at, id))
+    mount.source_time(source_of(at)?)
+}
+
+/// `p07/`
+struct Partition(u32);
+
+impl Room for Partition {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        partition_ms(at, mount, self.0)
+    }
+
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+        match name {
+            STATS_NAME => Ok(stats(at, self.0)),
+            KEYS_NAME => Ok(keys(at, self.0)),
+            _ => Err(FsError::NotFound),
+        }
+    }
+
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+        report(at, mount, self.0)?;
+        Ok(vec![listed(&stats(at, self.0), STATS_NAME), listed(&keys(at, self.0), KEYS_NAME)])
+    }
+}
+
+/// `p07/stats.json`
+struct StatsFile(u32);
+
+impl Room for StatsFile {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        partition_ms(at, mount, self.0)
+    }
+
+    /// Without counting what lies in the partition.
+    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        Ok(Attr::read_only(at.ino(), STATS_BYTES as u64, self.modified_ms(at, mount)?))
+    }
+
+    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        stats_text(at, mount, self.0)
+    }
+}
+
+/// `p07/keys/`
+struct Keys(u32);
+
+impl Room for Keys {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        partition_ms(at, mount, self.0)
+    }
+
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        let (name, found) = key_of(at, mount, name)?;
+        Ok(key(at, (self.0, &report(at, mount, self.0)?.range), &name, found))
+    }
+
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        let range = report(at, mount, self.0)?.range;
+        Ok(Box::new(KeyLister { keys: at.clone(), id: self.0, range, is_flat: is_flat(mount, source_of(at)?)? }))
+    }
+}
+
+/// `p07/keys/K` of a collection that is whole in the partition.
+struct Link(u32, PartitionKey);
+
+impl Room for Link {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        collection_ms(at, mount, self.0, &self.1)
+    }
+
+    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        Ok(Attr::symlink(at.ino(), &target(at, "../../..", 1), self.modified_ms(at, mount)?))
+    }
+
+    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+        self.modified_ms(at, mount)?;
+        Ok(target(at, "../../..", 1))
+    }
+}
+
+/// `p07/keys/K/` of a collection that a boundary cuts.
+struct Part(u32, PartitionKey);
+
+impl Room for Part {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        collection_ms(at, mount, self.0, &self.1)
+    }
+
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+        Ok(item(at, self.0, name, &self.1))
+    }
+
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        let range = report(at, mount, self.0)?.range.part_of(partition_digest(&self.1)).ok_or(FsError::NotFound)?;
+        let entries = EntryLister::new(source_of(at)?.clone(), Entries::Within(range));
+        Ok(Box::new(PartLister { part: at.clone(), id: self.0, key: self.1.clone(), entries }))
+    }
+}
+
+/// `p07/keys/K/X.json`
+struct ItemLink(u32, PartitionKey);
+
+impl Room for ItemLink {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        item_ms(at, mount, self.0, &self.1)
+    }
+
+    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        Ok(Attr::symlink(at.ino(), &target(at, "../../../..", 2), self.modified_ms(at, mount)?))
+    }
+
+    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+        self.modified_ms(at, mount)?;
+        Ok(target(at, "../../../..", 2))
+    }
+}
+
+/// Where a link in `keys/` points: so many names at the end of its own path are those of the folder or file.
+fn target(at: &Special, up: &str, names: usize) -> String {
+    let start = at.path.rmatch_indices('/').nth(names - 1).map_or(0, |(place, _)| place + 1);
+    format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
 }
 
 fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> {
@@ -251,20 +308,6 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
     Ok((key_name(is_flat, &key), key))
 }
 
-impl PartitionFile {
-    /// Where a link in `keys/` points: its name is that of the folder or file, or the path of an item.
-    fn target(&self, at: &Special) -> String {
-        let (up, names) = if matches!(self, Self::Item(..)) { ("../../../..", 2) } else { ("../../..", 1) };
-        let start = at.path.rmatch_indices('/').nth(names - 1).map_or(0, |(place, _)| place + 1);
-        format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
-    }
-}
-
-/// What a partition has of a collection that is cut.
-fn part(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<PlaceRange, FsError> {
-    report(at, mount, id)?.range.part_of(digest_of(key)).ok_or(FsError::NotFound)
-}
-
 /// The link to an item is there while the item is stored, and lies in the partition.
 fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
     let (source, name) = (source_of(at)?, at.path.rsplit_once('/').map_or("", |(_, name)| name));
@@ -276,7 +319,7 @@ fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u
 /// A link, or the directory of a part, is there while something of the collection may lie in the partition's range.
 fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
     let range = report(at, mount, id)?.range;
-    let digest = digest_of(key);
+    let digest = partition_digest(key);
     let first = range.from.first_chunk::<16>().map_or(&range.from[..], |first| &first[..]);
     let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
     let collection = mount.db.collection(source_of(at)?, key)?;

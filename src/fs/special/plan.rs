@@ -13,10 +13,9 @@ use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::open::OpenFlags;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::OpenText;
+use crate::fs::open::room::open_text;
 use crate::fs::process::{Caller, session_of};
 use crate::fs::write::schema_target::PlanTarget;
-use crate::fs::write::{Opener, TextWriter};
 
 /// The plan that the caller's session made last, or how to make one.
 pub fn text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -36,6 +35,5 @@ pub fn text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsEr
 /// OPEN of a writer.
 pub fn open(host: &Arc<dyn Host>, at: &SpecialNode, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
     let target = PlanTarget(schema::target(host.mount(), at.table().ok_or(FsError::NotFound)?)?);
-    let writer = TextWriter::stream(target, Opener { pid: caller.pid, append: flags.append });
-    Ok(Handle::Special(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
+    Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
 }

@@ -9,7 +9,6 @@
 //! Names of tables and folders hold no comma. In a table with folders, what lies in `items/` itself begins with a dot, which no folder
 //! does. A name that is too long ends in `~` and the digest of the whole.
 
-use super::room::Room;
 use crate::codec::calendar::iso;
 use crate::codec::digest::{digest, hex};
 use crate::codec::file_name::NAME_BYTES_MAX;
@@ -17,8 +16,8 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::node::{Node, base};
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::listed;
+use crate::fs::open::found::{Listed, listed};
+use crate::fs::open::room::Room;
 use crate::fs::process::Caller;
 use crate::fs::source::items;
 use crate::fs::source::scratch::{self, Listing, folder_name};
@@ -79,10 +78,13 @@ impl Room for Directory {
         mount.db.parked_at(&place)?.map(|_| scratch::parked_node(place)).ok_or(FsError::NotFound)
     }
 
-    fn lister(&self, _at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let files = scratch::list(mount)?;
-        let names = files.iter().map(|file| listed(&file.node, &name_of(&file.directory, &file.name)));
-        Ok(Box::new(FixedLister::new(names.collect())))
+        Ok(files.iter().map(|file| listed(&file.node, &name_of(&file.directory, &file.name))).collect())
+    }
+
+    fn is_judged_by_request(&self) -> bool {
+        true
     }
 
     fn create_refused(&self) -> FsError {

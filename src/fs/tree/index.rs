@@ -6,10 +6,11 @@ use crate::fs::mount::Mount;
 use crate::fs::node::Node;
 use crate::fs::node::special::Special;
 use crate::fs::open::found::{Listed, listed};
+use crate::fs::open::names::Names;
 use crate::fs::path::{HELP_NAME, ITEMS_NAME, PARTITIONS_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME};
 use crate::fs::query::QueryKind;
 use crate::fs::source::query;
-use crate::fs::special::derived::OF_INDEX;
+use crate::fs::special::derived::{OF_INDEX, row};
 use crate::fs::special::{help, index_draft, partitions};
 use crate::model::{IndexKind, TableName};
 
@@ -40,11 +41,7 @@ pub fn list_indexes(mount: &Mount, table: &TableName, kind: IndexKind) -> Result
     Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
 }
 
-/// Makes the node of a name.
-type Make = fn(&Mount, &Source) -> Result<Node, FsError>;
-
-/// A name, whether it is listed, and what it means.
-const NAMES: [(&str, bool, Make); 7] = [
+const NAMES: Names<Source> = Names(&[
     (SCHEMA_NAME, true, |_, source| Ok(Node::Schema(source.clone()))),
     (STATS_NAME, true, |_, source| Ok(Node::Stats(source.clone()))),
     (ITEMS_NAME, true, |_, source| Ok(Node::Items(source.clone()))),
@@ -52,7 +49,7 @@ const NAMES: [(&str, bool, Make); 7] = [
     (QUERY_NAME, false, |mount, source| query::directory(mount, source, QueryKind::Query)),
     (SCAN_NAME, false, |mount, source| query::directory(mount, source, QueryKind::Scan)),
     (HELP_NAME, false, |mount, source| Ok(help::node(&mount.source_path(source), help::INDEXES, Some(source.clone())))),
-];
+]);
 
 /// A global index has its own; entries of a local one lie in its table's.
 fn partitions_of(mount: &Mount, source: &Source) -> Result<Node, FsError> {
@@ -64,7 +61,7 @@ fn partitions_of(mount: &Mount, source: &Source) -> Result<Node, FsError> {
 
 /// What an index has, listed or not.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(name, ..)| *name).chain(OF_INDEX.iter().map(|file| file.name))
+    NAMES.all().chain(OF_INDEX.iter().map(|file| file.name))
 }
 
 /// What is for lookup only unless the mount shows all.
@@ -73,15 +70,11 @@ pub fn hidden() -> Vec<&'static str> {
 }
 
 pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
-    if let Some(file) = OF_INDEX.iter().find(|file| file.name == name) {
-        let path = format!("{}/{name}", mount.source_path(source));
-        return Ok(file.node(Special::file(path, Some(source.clone()), file.feature())));
-    }
-    let (_, _, make) = NAMES.iter().find(|(known, ..)| *known == name).ok_or(FsError::NotFound)?;
-    make(mount, source)
+    let Some(row) = row(&OF_INDEX, name) else { return NAMES.resolve(mount, source, name) };
+    let path = format!("{}/{name}", mount.source_path(source));
+    Ok(row.node(|feature| Special::file(path, Some(source.clone()), feature)))
 }
 
 pub fn list(mount: &Mount, source: &Source) -> Vec<Listed> {
-    let shown = NAMES.iter().filter(|(_, is_listed, _)| *is_listed);
-    shown.filter_map(|(name, _, make)| Some(listed(&make(mount, source).ok()?, name))).collect()
+    NAMES.list(mount, source)
 }

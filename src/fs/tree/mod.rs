@@ -15,14 +15,14 @@ pub use table::names as table_names;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Feature, IndexDraftFile, SpecialNode};
 use crate::fs::node::{AliasFolder, Kind, Node, base};
 use crate::fs::open::computed::Producer;
 use crate::fs::open::directory::{FixedLister, Lister};
 use crate::fs::open::found::{Listed, listed};
+use crate::fs::open::room::room;
 use crate::fs::process::Caller;
 use crate::fs::source::{collection, draft, entry, items, query, schema, scratch, stats};
-use crate::fs::special::{dropped, index_draft, room};
+use crate::fs::special::dropped;
 use crate::model::TableName;
 
 /// What `name` means in the directory `parent`, whether or not it exists.
@@ -51,16 +51,11 @@ fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node, FsErro
         Node::Collection(source, partition) => collection::resolve(mount, source, partition, name),
         Node::AliasFolder(folder) => items::resolve_in_alias(mount, folder, name),
         Node::Query(path) => query::resolve(path, name),
-        Node::Special(special) => resolve_special(mount, special, name),
-        Node::Readme
-        | Node::Schema(_)
-        | Node::Stats(_)
-        | Node::Entry(_)
-        | Node::Alias(_)
-        | Node::Base(..)
-        | Node::Scratch(_)
-        | Node::QueryResult(..)
-        | Node::QueryLink(..) => Err(FsError::NotDirectory),
+        Node::Special(special) => match room(special)?.became(special, mount)? {
+            Some(node) => resolve(mount, &node, name.as_bytes()),
+            None => room(special)?.resolve(special, mount, name),
+        },
+        _ => Err(FsError::NotDirectory),
     }
 }
 
@@ -116,7 +111,7 @@ pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError>
         Node::Scratch(id) => scratch::attr(mount, *id, node.ino()),
         Node::Alias(alias) => items::alias_attr(mount, alias),
         Node::AliasFolder(folder) => items::alias_folder_attr(mount, folder),
-        Node::Special(special) => room(&special.feature)?.attr(special, mount, caller),
+        Node::Special(special) => room(special)?.attr(special, mount, caller),
     }
 }
 
@@ -127,7 +122,7 @@ pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError>
 pub fn quick_attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError> {
     match node {
         Node::Special(special) if node.reads_many() => {
-            Ok(Attr::read_only(node.ino(), 0, room(&special.feature)?.modified_ms(special, mount)?))
+            Ok(Attr::read_only(node.ino(), 0, room(special)?.modified_ms(special, mount)?))
         }
         _ => attr(mount, node, caller),
     }
@@ -149,16 +144,11 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>, FsError> {
         Node::Collection(source, partition) => Box::new(collection::lister(mount, source, partition)?),
         Node::AliasFolder(folder) => items::alias_lister(mount, folder)?,
         Node::Query(path) => Box::new(query::QueryLister::new((**path).clone())),
-        Node::Special(special) => return special_lister(mount, special),
-        Node::Readme
-        | Node::Schema(_)
-        | Node::Stats(_)
-        | Node::Entry(_)
-        | Node::Alias(_)
-        | Node::Base(..)
-        | Node::Scratch(_)
-        | Node::QueryResult(..)
-        | Node::QueryLink(..) => return Err(FsError::NotDirectory),
+        Node::Special(special) => match room(special)?.became(special, mount)? {
+            Some(node) => return lister(mount, &node),
+            None => room(special)?.lister(special, mount)?,
+        },
+        _ => return Err(FsError::NotDirectory),
     })
 }
 
@@ -171,7 +161,7 @@ pub fn text(mount: &Mount, node: &Node, caller: Caller) -> Result<Vec<u8>, FsErr
         Node::Readme => root::readme(mount),
         Node::Schema(source) => schema::text(mount, source),
         Node::Stats(source) => stats::text(mount, source),
-        Node::Special(special) => room(&special.feature)?.text(special, mount, caller),
+        Node::Special(special) => room(special)?.text(special, mount, caller),
         Node::Entry(entry) => Ok(entry::counted_text(mount, entry)?.0),
         Node::Alias(_) => Err(FsError::NotFound),
         directory if directory.kind() == Kind::Directory => Err(FsError::IsDirectory),
@@ -186,7 +176,7 @@ pub fn text(mount: &Mount, node: &Node, caller: Caller) -> Result<Vec<u8>, FsErr
 pub fn producer(mount: &Mount, node: &Node) -> Result<Box<dyn Producer>, FsError> {
     match node {
         Node::QueryResult(path, kind) => Ok(Box::new(path.open(*kind))),
-        Node::Special(special) => room(&special.feature)?.producer(special, mount),
+        Node::Special(special) => room(special)?.producer(special, mount),
         _ => Err(FsError::BadHandle),
     }
 }
@@ -199,7 +189,7 @@ pub fn link_target(mount: &Mount, node: &Node) -> Result<String, FsError> {
     match node {
         Node::Base(_, key) => Ok(entry::base_target(key)),
         Node::QueryLink(path, name) => query::target(path, name),
-        Node::Special(special) => room(&special.feature)?.link_target(special, mount),
+        Node::Special(special) => room(special)?.link_target(special, mount),
         _ => Err(FsError::Invalid("not a symbolic link")),
     }
 }
@@ -214,28 +204,6 @@ fn with_hidden(mount: &Mount, directory: &Node, mut names: Vec<Listed>, hidden: 
         }));
     }
     Box::new(FixedLister::new(names))
-}
-
-/// The index that a draft became meanwhile: whoever is in its directory goes on in it.
-fn made_of_draft(mount: &Mount, special: &SpecialNode) -> Result<Option<Node>, FsError> {
-    match special.feature {
-        Feature::IndexDraft(IndexDraftFile::Directory) => index_draft::made(special, mount),
-        _ => Ok(None),
-    }
-}
-
-fn resolve_special(mount: &Mount, special: &SpecialNode, name: &str) -> Result<Node, FsError> {
-    match made_of_draft(mount, special)? {
-        Some(index) => resolve(mount, &index, name.as_bytes()),
-        None => room(&special.feature)?.resolve(special, mount, name),
-    }
-}
-
-fn special_lister(mount: &Mount, special: &SpecialNode) -> Result<Box<dyn Lister>, FsError> {
-    match made_of_draft(mount, special)? {
-        Some(index) => lister(mount, &index),
-        None => room(&special.feature)?.lister(special, mount),
-    }
 }
 
 /// Files in memory go with the directories that another front end or process removed.

@@ -11,6 +11,7 @@ use crate::fs::FsError;
 use crate::fs::mount::calls::{Ended, SLOW};
 use crate::fs::mount::journal::{Failed, Missed};
 use crate::fs::node::Node;
+use crate::fs::node::special::Effort;
 use crate::fs::process::{Caller, has_signal};
 use crate::fs::time::now_ms;
 use crate::fs::write::Failure;
@@ -60,7 +61,7 @@ impl TimedCall {
         }
         let node = self.view.inodes.get(self.ino);
         // Who waits is not slow, and a log of reading the log would have no end.
-        if matches!(node.as_deref(), Some(Node::Special(special)) if special.waits()) {
+        if matches!(node.as_deref(), Some(Node::Special(special)) if special.effort == Effort::Waits) {
             return outcome;
         }
         let path = self.path(node.as_deref());

@@ -12,12 +12,12 @@ use crate::fs::node::attr::Attr;
 use crate::fs::node::{EntryNode, Kind, Node};
 use crate::fs::open::Reply;
 use crate::fs::open::host::{Host, on_behalf_of};
+use crate::fs::open::room::room;
 use crate::fs::path::scratch_name::is_refused_probe;
 use crate::fs::process::Caller;
 use crate::fs::source::entry;
 use crate::fs::source::scratch;
-use crate::fs::special::{dropped, index_draft};
-use crate::fs::special::{room, schema};
+use crate::fs::special::{dropped, index_draft, schema};
 use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::{KeyPart, draft};
@@ -86,7 +86,7 @@ impl View {
             Node::Table(_) | Node::DraftFolder(..) => {
                 return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only")));
             }
-            Node::Special(special) => room(&special.feature)?.mkdir(special, self, caller, text)?,
+            Node::Special(special) => room(special)?.mkdir(special, self, caller, text)?,
             Node::Indexes(table, kind) => index_draft::make(&self.mount, table, *kind, text)?,
             _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
         })
@@ -179,7 +179,7 @@ impl View {
         self.may_change(parent)?;
         self.attr_of(parent, caller)?;
         let made = match parent {
-            Node::Special(special) => room(&special.feature)?.symlink(special, self, text(name)?, text(target)?),
+            Node::Special(special) => room(special)?.symlink(special, self, text(name)?, text(target)?),
             _ => Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1")),
         };
         let node = match made {
@@ -217,7 +217,7 @@ impl View {
                 let (view, node) = (Arc::clone(self), Node::Special(special.clone()));
                 let reply: Reply<()> =
                     Box::new(move |ended| reply(ended.or_else(|error| view.unlink_derived(caller, &node, error))));
-                match room(&special.feature) {
+                match room(&special) {
                     Ok(room) => room.unlink(&special, &self.host(), caller, reply),
                     Err(error) => reply(Err(error)),
                 }
@@ -334,16 +334,8 @@ impl View {
                 index_draft::drop_index(&self.mount, source)
             }
             Node::Collection(..) | Node::Query(_) | Node::Root => Err(FsError::Derived),
-            Node::Special(special) => room(&special.feature)?.rmdir(special, &**self, caller),
-            Node::Readme
-            | Node::Schema(_)
-            | Node::Stats(_)
-            | Node::Entry(_)
-            | Node::Alias(_)
-            | Node::Base(..)
-            | Node::Scratch(_)
-            | Node::QueryResult(..)
-            | Node::QueryLink(..) => Err(FsError::NotDirectory),
+            Node::Special(special) => room(special)?.rmdir(special, &**self, caller),
+            _ => Err(FsError::NotDirectory),
         }
     }
 

@@ -70,11 +70,11 @@ use super::mount::Mount;
 use super::mount::journal::{Failed, Missed};
 use super::node::attr::{Attr, Lasting};
 use super::node::inode_table::InodeTable;
-use super::node::special::Feature;
 use super::node::{Kind, Node};
 use super::open::computed::Kept;
 use super::open::handle::{Handle, Handles};
 use super::open::host::{Host, noted};
+use super::open::room::{parked, room};
 use super::process::{process_of, session_of};
 use super::source::scratch;
 use super::time::now_ms;
@@ -364,8 +364,7 @@ impl View {
 
     /// The copy in memory that somebody who opened a parked file writes.
     fn written_copy(&self, pid: u32, node: &Node, ino: u64) -> Option<FileId> {
-        let Node::Special(special) = node else { return None };
-        special.parked()?;
+        parked(node)?;
         match *self.handles.last_of(ino, pid)?.0 {
             Handle::Scratch(id) => Some(id),
             _ => None,
@@ -448,12 +447,9 @@ impl View {
     /// # Errors
     /// `ReadOnly`.
     fn may_change(&self, at: &Node) -> Result<(), FsError> {
-        let is_own = |feature: &Feature| {
-            matches!(feature, Feature::Api(_) | Feature::Batch(_) | Feature::Scratch | Feature::Derived(".ddb/ctl"))
-        };
         let is_judged_elsewhere = match at {
             Node::Scratch(_) => true,
-            Node::Special(special) => is_own(&special.feature),
+            Node::Special(special) => room(special)?.is_judged_by_request(),
             _ => false,
         };
         if is_judged_elsewhere || self.mount.db.is_writable() { Ok(()) } else { Err(Error::ReadOnly.into()) }

@@ -14,6 +14,7 @@ use crate::fs::open::Bytes;
 use crate::fs::open::OpenFlags;
 use crate::fs::open::Reply;
 use crate::fs::open::handle::Handle;
+use crate::fs::open::room::{open_text, room};
 use crate::fs::open::special::logged;
 use crate::fs::open::text::run;
 use crate::fs::open::text::{Call, OpenText};
@@ -22,13 +23,12 @@ use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is
 use crate::fs::process::{Caller, may_hold_open, process_of, same_process};
 use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::source::{entry, scratch};
-use crate::fs::special::dropped;
-use crate::fs::special::{room, schema};
+use crate::fs::special::{dropped, schema};
 use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::draft::Draft;
 use crate::fs::write::scratch::FileId;
-use crate::fs::write::{ItemTarget, ItemWriter, Opener, TEXT_BYTES_MAX, TextWriter};
+use crate::fs::write::{ItemTarget, ItemWriter, Opener, TEXT_BYTES_MAX};
 use crate::model::TableName;
 use crate::model::api::Precondition;
 
@@ -165,22 +165,17 @@ impl View {
     }
 
     fn open_schema(&self, caller: Caller, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
-        let opener = Opener { pid: caller.pid, append: flags.append };
         let target = schema::target(&self.mount, table)?;
         let text = if flags.truncate { None } else { tree::text(&self.mount, node, caller).ok() };
-        let writer = match text {
-            Some(text) => TextWriter::edit(target, text, None, opener),
-            None => TextWriter::stream(target, opener),
-        };
-        Ok(Handle::Special(Arc::new(OpenText::new(node.ino(), self.mount.path(node), caller.pid, writer))))
+        Ok(open_text((node.ino(), self.mount.path(node)), caller, flags, target, text))
     }
 
     fn open_special(self: &Arc<Self>, caller: Caller, special: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (room, host) = (room(&special.feature)?, self.host());
+        let (room, host) = (room(special)?, self.host());
         match (special.kind, flags.write) {
             (Kind::Directory, _) => Err(FsError::IsDirectory),
-            (_, true) => room.open_for_writing(special, &host, caller, flags),
-            (_, false) => room.open_for_reading(special, &host, caller),
+            (_, true) => room.open_writer(special, &host, caller, flags),
+            (_, false) => room.open_reader(special, &host, caller),
         }
     }
 
@@ -329,7 +324,7 @@ impl View {
             Node::DraftFolder(..) => Err(Draft::file_refused()),
             Node::Table(table) if self.mount.is_draft(table)? => Err(Draft::file_refused()),
             Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
-            Node::Special(special) => Err(room(&special.feature)?.create_refused()),
+            Node::Special(special) => Err(room(special)?.create_refused()),
             _ => Err(FsError::Derived),
         }
     }

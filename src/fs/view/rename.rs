@@ -13,13 +13,13 @@ use crate::fs::mount::is_place_of_dropped;
 use crate::fs::node::{EntryNode, Kind, Node, base};
 use crate::fs::open::Reply;
 use crate::fs::open::host::Host;
+use crate::fs::open::room::{parked, room};
 use crate::fs::open::text::warn;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::fs::process::Caller;
 use crate::fs::source::entry;
 use crate::fs::source::scratch::place_in;
-use crate::fs::special::dropped;
-use crate::fs::special::{room, schema};
+use crate::fs::special::{dropped, schema};
 use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::report::report;
@@ -108,7 +108,7 @@ impl View {
         // A name may mean something and not be there: of an item never stored the node is known from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
         // A parked file goes when another takes its place.
-        let new = new.and_then(|new| if is_parked(&new) { Err(FsError::NotFound) } else { Ok(new) });
+        let new = new.and_then(|new| if parked(&new).is_some() { Err(FsError::NotFound) } else { Ok(new) });
         if flags.no_replace && exists {
             return reply(Err(plain(FsError::Exists)));
         }
@@ -137,17 +137,14 @@ impl View {
             (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
                 self.rekey_folder(caller, old, &new, reply);
             }
-            (Node::Special(special), new) if special.parked().is_some() => {
-                self.move_parked(caller, special.parked().cloned(), new, (to, flags.no_replace), reply);
+            (old, new) if parked(old).is_some() => {
+                self.move_parked(caller, parked(old).cloned(), new, (to, flags.no_replace), reply);
             }
             (Node::Special(special), _) if from.0 == to.0 => {
                 let (view, special, name) = (Arc::clone(self), special.clone(), to.1.to_vec());
                 self.run_elsewhere(Box::new(move || {
                     let name = std::str::from_utf8(&name).map_err(|_| FsError::Invalid(NOT_TEXT));
-                    reply(
-                        name.and_then(|name| room(&special.feature)?.rename(&special, &*view, name, !flags.no_replace))
-                            .map_err(plain),
-                    );
+                    reply(name.and_then(|name| room(&special)?.rename(&special, &*view, name, !flags.no_replace)).map_err(plain));
                 }));
             }
             (Node::Special(_), _) => reply(Err(plain(FsError::CrossDevice))),
@@ -349,10 +346,6 @@ impl View {
 enum Moving {
     Memory(FileId),
     Parked(ParkedPlace),
-}
-
-fn is_parked(node: &Node) -> bool {
-    matches!(node, Node::Special(special) if special.parked().is_some())
 }
 
 /// Where an item that is moved to this name is parked.

@@ -5,7 +5,7 @@
 use super::View;
 use crate::fs::FsError;
 use crate::fs::process::{Caller, session_of};
-use crate::fs::special::item::facts::Facts;
+use crate::fs::source::item::facts::Facts;
 use crate::fs::time::now_ms;
 
 /// What the names of our own begin with.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::codec::{item_line, plain_json};
 use crate::fs::FsError;
+use crate::fs::mount::reports::BatchKind;
 use crate::fs::node::Node;
-use crate::fs::node::special::BatchKind;
 use crate::fs::open::host::Host;
 use crate::model::api::{
     ConditionParameter, DeleteItemRequest, Placeholders, Precondition, PutItemRequest, TransactAction, TransactWrite,

@@ -19,86 +19,108 @@ mod open;
 use std::sync::Arc;
 
 use super::help;
-use super::room::Room;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
+use crate::fs::mount::reports::BatchKind;
 use crate::fs::node::Node;
-use crate::fs::node::special::{BatchFile, BatchKind, Feature, Special, SpecialNode};
+use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::open::OpenFlags;
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::listed;
+use crate::fs::open::found::Listed;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
+use crate::fs::open::names::Names;
+use crate::fs::open::room::Room;
 use crate::fs::path::{BATCH_NAME, HELP_NAME};
 use crate::fs::process::{Caller, session_of};
 use crate::model::TableName;
 
 const RESULT_NAME: &str = "result.json";
 
-fn usage(kind: BatchKind) -> &'static str {
-    match kind {
-        BatchKind::Put => "write items, a line of JSON each; how it went is in result.json, more in help\n",
-        BatchKind::Insert => {
-            "write items that are not there yet, a line of JSON each; how it went is in result.json, more in help\n"
-        }
-        BatchKind::Delete => "write keys, items or paths, a line each; how it went is in result.json, more in help\n",
-        BatchKind::Get => "write keys, items or paths, a line each; the items are in result.json, more in help\n",
-        BatchKind::Atomic => "write items or actions, a line of JSON each: all are done or none, more in help\n",
-    }
-}
+const NAMES: Names<Special> = Names(&[
+    ("atomic", true, |_, at| {
+        lines(at, BatchKind::Atomic, "write items or actions, a line of JSON each: all are done or none, more in help\n")
+    }),
+    ("delete", true, |_, at| {
+        let usage = "write keys, items or paths, a line each; how it went is in result.json, more in help\n";
+        lines(at, BatchKind::Delete, usage)
+    }),
+    ("get", true, |_, at| {
+        let usage = "write keys, items or paths, a line each; the items are in result.json, more in help\n";
+        lines(at, BatchKind::Get, usage)
+    }),
+    ("insert", true, |_, at| {
+        let usage = "write items that are not there yet, a line of JSON each; how it went is in result.json, more in help\n";
+        lines(at, BatchKind::Insert, usage)
+    }),
+    ("put", true, |_, at| {
+        let usage = "write items, a line of JSON each; how it went is in result.json, more in help\n";
+        lines(at, BatchKind::Put, usage)
+    }),
+    (RESULT_NAME, true, |_, at| Ok(at.child(RESULT_NAME, ResultFile).into())),
+    (HELP_NAME, false, |_, at| Ok(help::node(&at.path, help::BATCH, at.source.clone()))),
+]);
 
 /// `batch/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    Special::directory_in_table(table, BATCH_NAME, Feature::Batch(BatchFile::Directory)).into()
+    Special::directory_in_table(table, BATCH_NAME, Directory).into()
 }
 
-fn lines_node(at: &Special, kind: BatchKind) -> Node {
-    at.child(kind.name(), Feature::Batch(BatchFile::Lines(kind))).writable().into()
+fn lines(at: &Special, kind: BatchKind, usage: &'static str) -> Result<Node, FsError> {
+    Ok(at.child(kind.name(), LinesFile { kind, usage }).writable().into())
 }
 
-fn result_node(at: &Special) -> Node {
-    at.child(RESULT_NAME, Feature::Batch(BatchFile::Result)).into()
+fn table_of(at: &Special) -> Result<&TableName, FsError> {
+    at.table().ok_or(FsError::NotFound)
 }
 
-impl Room for BatchFile {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
-        match (self, name) {
-            (Self::Lines(_) | Self::Result, _) => Err(FsError::NotDirectory),
-            (Self::Directory, RESULT_NAME) => Ok(result_node(at)),
-            (Self::Directory, HELP_NAME) => Ok(help::node(&at.path, help::BATCH, at.source.clone())),
-            (Self::Directory, _) => {
-                let kind = BatchKind::ALL.into_iter().find(|kind| kind.name() == name);
-                kind.map(|kind| lines_node(at, kind)).ok_or(FsError::NotFound)
-            }
-        }
+struct Directory;
+
+impl Room for Directory {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        NAMES.resolve(mount, at, name)
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        let Self::Directory = self else { return Err(FsError::NotDirectory) };
-        mount.schema(at.table().ok_or(FsError::NotFound)?)?;
-        let files = BatchKind::ALL.into_iter().map(|kind| listed(&lines_node(at, kind), kind.name()));
-        Ok(Box::new(FixedLister::new(files.chain([listed(&result_node(at), RESULT_NAME)]).collect())))
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+        mount.schema(table_of(at)?)?;
+        Ok(NAMES.list(mount, at))
     }
 
-    fn text(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Vec<u8>, FsError> {
-        match self {
-            Self::Directory => Err(FsError::IsDirectory),
-            Self::Lines(kind) => Ok(usage(*kind).as_bytes().to_vec()),
-            Self::Result => Ok(mount.batches.text(session_of(caller.pid), at.table().ok_or(FsError::NotFound)?)),
-        }
+    fn is_judged_by_request(&self) -> bool {
+        true
+    }
+}
+
+/// A file that takes lines.
+struct LinesFile {
+    kind: BatchKind,
+    usage: &'static str,
+}
+
+impl Room for LinesFile {
+    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(self.usage.as_bytes().to_vec())
     }
 
-    fn open_for_writing(
-        &self,
-        at: &SpecialNode,
-        host: &Arc<dyn Host>,
-        caller: Caller,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
-        let Self::Lines(kind) = self else { return Err(FsError::Derived) };
-        let table = at.table().ok_or(FsError::NotFound)?;
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+        let table = table_of(at)?;
         host.mount().schema(table)?;
-        Ok(Handle::Special(Arc::new(open::OpenBatch::new(table, *kind, at.path.clone(), caller))))
+        Ok(Handle::Special(Arc::new(open::OpenBatch::new(table, self.kind, at.path.clone(), caller))))
+    }
+
+    fn is_judged_by_request(&self) -> bool {
+        true
+    }
+}
+
+struct ResultFile;
+
+impl Room for ResultFile {
+    fn text(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(mount.batches.text(session_of(caller.pid), table_of(at)?))
+    }
+
+    fn is_judged_by_request(&self) -> bool {
+        true
     }
 }

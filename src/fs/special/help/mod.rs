@@ -4,14 +4,13 @@
 pub mod example;
 mod fill;
 
-use super::room::Room;
 use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
-use crate::fs::node::special::{Feature, HelpText, Special, SpecialNode};
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::listed;
+use crate::fs::node::special::{Special, SpecialNode};
+use crate::fs::open::found::{Listed, listed};
+use crate::fs::open::room::Room;
 use crate::fs::path::HELP_NAME;
 use crate::fs::process::Caller;
 
@@ -42,7 +41,14 @@ pub const STREAM: &str = include_str!("streams.md");
 #[must_use]
 pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node {
     let path = if directory.is_empty() { HELP_NAME.to_owned() } else { format!("{directory}/{HELP_NAME}") };
-    Special::file(path, None, Feature::Help(HelpText { text, source })).into()
+    Special::file(path, None, HelpText { text, source }).into()
+}
+
+/// `help` in a directory, or a topic's text.
+struct HelpText {
+    text: &'static str,
+    /// The table or index that its examples speak of, though it is not part of it.
+    source: Option<Source>,
 }
 
 /// `.ddb/help/`
@@ -50,7 +56,7 @@ pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node
 pub struct Topics;
 
 fn topic(at: &Special, (name, text): (&str, &'static str)) -> Node {
-    at.child(name, Feature::Help(HelpText { text, source: None })).into()
+    at.child(name, HelpText { text, source: None }).into()
 }
 
 impl Room for Topics {
@@ -59,8 +65,8 @@ impl Room for Topics {
         found.map(|found| topic(at, *found)).ok_or(FsError::NotFound)
     }
 
-    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        Ok(Box::new(FixedLister::new(TOPICS.iter().map(|found| listed(&topic(at, *found), found.0)).collect())))
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+        Ok(TOPICS.iter().map(|found| listed(&topic(at, *found), found.0)).collect())
     }
 }
 

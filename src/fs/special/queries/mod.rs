@@ -15,21 +15,18 @@ use std::sync::Arc;
 use request::{RequestTarget, SUFFIX};
 
 use super::help;
-use super::room::Room;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::special::{Feature, SavedFile, Special, SpecialNode};
+use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::listed;
+use crate::fs::open::found::{Listed, listed};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::{Host, noted};
-use crate::fs::open::text::OpenText;
+use crate::fs::open::room::{Room, open_text};
 use crate::fs::open::{OpenFlags, Reply};
 use crate::fs::path::{HELP_NAME, QUERIES_NAME};
 use crate::fs::process::Caller;
 use crate::fs::query::QueryPath;
-use crate::fs::write::{Opener, TextWriter};
 use crate::model::TableName;
 use crate::model::api::saved_query::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome};
 
@@ -39,19 +36,26 @@ const TARGET_BYTES_MAX: usize = 4095;
 /// What is said of a name that can be neither a link's nor a file's.
 const NAMES: &str = "a saved query is a link, ln -s '../query/@pk=u1' queries/u1, or a request in queries/u1.json";
 
+/// `queries/` and the saved queries in it, by their names.
+enum SavedFile {
+    Directory,
+    Request(String),
+    Link(String),
+}
+
 /// `queries/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    Special::directory_in_table(table, QUERIES_NAME, Feature::Queries(SavedFile::Directory)).into()
+    Special::directory_in_table(table, QUERIES_NAME, SavedFile::Directory).into()
 }
 
 /// The file of a request, which need not be there.
 fn request_node(at: &Special, name: &str) -> Node {
-    at.child(name, Feature::Queries(SavedFile::Request(name.to_owned()))).writable().into()
+    at.child(name, SavedFile::Request(name.to_owned())).writable().into()
 }
 
 fn link_node(at: &Special, name: &str) -> Node {
-    at.child(name, Feature::Queries(SavedFile::Link(name.to_owned()))).of_kind(Kind::Symlink).into()
+    at.child(name, SavedFile::Link(name.to_owned())).of_kind(Kind::Symlink).into()
 }
 
 fn listed_node(at: &Special, name: &str, form: &SavedForm) -> Node {
@@ -92,12 +96,11 @@ impl Room for SavedFile {
         }
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let (Self::Directory, table) = (self, table_of(at)?) else { return Err(FsError::NotDirectory) };
         mount.schema(table)?;
         let all = mount.db.saved_queries(table)?;
-        let names = all.iter().map(|(name, query)| listed(&listed_node(at, name, &query.form), name));
-        Ok(Box::new(FixedLister::new(names.collect())))
+        Ok(all.iter().map(|(name, query)| listed(&listed_node(at, name, &query.form), name)).collect())
     }
 
     fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -121,22 +124,12 @@ impl Room for SavedFile {
         }
     }
 
-    fn open_for_writing(
-        &self,
-        at: &SpecialNode,
-        host: &Arc<dyn Host>,
-        caller: Caller,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (Self::Request(name), mount) = (self, host.mount()) else { return Err(FsError::Derived) };
         check_name(name)?;
         let target = RequestTarget { schema: mount.schema(table_of(at)?)?, name: name.clone() };
-        let opener = Opener { pid: caller.pid, append: flags.append };
-        let writer = match self.text(at, mount, caller) {
-            Ok(text) if !flags.truncate => TextWriter::edit(target, text, None, opener),
-            _ => TextWriter::stream(target, opener),
-        };
-        Ok(Handle::Special(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
+        let text = if flags.truncate { None } else { self.text(at, mount, caller).ok() };
+        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, text))
     }
 
     /// On a thread for what takes long.

@@ -1,22 +1,43 @@
 //! What a special file or directory reads, and what may be called on it.
+//!
+//! A kind of them is a type with this trait, in one file: what it leaves out is answered as for a thing of its kind that cannot do it.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::computed::Producer;
+use super::directory::{FixedLister, Lister};
+use super::found::Listed;
+use super::handle::Handle;
+use super::host::Host;
+use super::text::{Execute, OpenText};
+use super::{OpenFlags, Reply};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::mount::text::Text;
 use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Effort, Special, SpecialNode};
+use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
-use crate::fs::open::computed::Producer;
-use crate::fs::open::directory::Lister;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::{OpenFlags, Reply};
 use crate::fs::process::Caller;
+use crate::fs::write::{Opener, TextWriter};
+use crate::model::api::parked::ParkedPlace;
+
+impl<R: Room + 'static> From<R> for Feature {
+    fn from(room: R) -> Self {
+        Self::new(Box::new(room) as Box<dyn Room>)
+    }
+}
+
+/// What a special file or directory reads and does.
+///
+/// # Errors
+/// `Internal`: something else was put in.
+pub fn room(at: &Special) -> Result<&dyn Room, FsError> {
+    at.feature.get::<Box<dyn Room>>().map(|room| &**room).ok_or(FsError::Internal)
+}
 
 /// A kind of special files and directories. `at` is which of them a call is about. It holds no state.
-pub trait Room {
+pub trait Room: Send + Sync {
     /// Milliseconds since the epoch: when its table was made, or of what belongs to no table when this mount began.
     ///
     /// # Errors
@@ -29,14 +50,14 @@ pub trait Room {
     ///
     /// # Errors
     /// `NotFound` when it is not there.
-    fn attr(&self, at: &SpecialNode, mount: &Mount, caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Attr, FsError> {
         let (modified_ms, ino) = (self.modified_ms(at, mount)?, at.ino());
         match at.kind {
             Kind::Directory => Ok(Attr::directory(ino, modified_ms)),
             Kind::Symlink => Ok(Attr::symlink(ino, &self.link_target(at, mount)?, modified_ms)),
             Kind::File => {
                 let size = match at.effort {
-                    _ if at.is_computed() => 0,
+                    Effort::Waits | Effort::Computed => 0,
                     Effort::Small => self.text(at, mount, caller)?.len() as u64,
                     Effort::Table | Effort::TableNow => self.made(at, mount, caller)?.bytes.len() as u64,
                 };
@@ -57,8 +78,24 @@ pub trait Room {
     ///
     /// # Errors
     /// Not a directory, or gone.
-    fn lister(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
         Err(FsError::NotDirectory)
+    }
+
+    /// The same of any size.
+    ///
+    /// # Errors
+    /// Not a directory, or gone.
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        Ok(Box::new(FixedLister::new(self.list(at, mount)?)))
+    }
+
+    /// What this directory has become meanwhile: whoever is in it goes on there.
+    ///
+    /// # Errors
+    /// Gone.
+    fn became(&self, _at: &Special, _mount: &Mount) -> Result<Option<Node>, FsError> {
+        Ok(None)
     }
 
     /// What this file says.
@@ -76,8 +113,8 @@ pub trait Room {
     fn made(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Arc<Text>, FsError> {
         let make = || Text::new(self.text(at, mount, caller)?, &mount.budget);
         match at.effort {
-            Effort::Small | Effort::TableNow => make(),
             Effort::Table => mount.texts.get(at.identity(), || mount.db.commit_id(), make),
+            _ => make(),
         }
     }
 
@@ -101,7 +138,7 @@ pub trait Room {
     ///
     /// # Errors
     /// Gone.
-    fn open_for_reading(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller) -> Result<Handle, FsError> {
         Ok(Handle::Text(self.made(at, host.mount(), caller)?))
     }
 
@@ -109,14 +146,18 @@ pub trait Room {
     ///
     /// # Errors
     /// Gone, or it cannot be written.
-    fn open_for_writing(
-        &self,
-        _at: &SpecialNode,
-        _host: &Arc<dyn Host>,
-        _caller: Caller,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<dyn Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
         Err(FsError::Derived)
+    }
+
+    /// May something be written here where the database is only read? A request of the API is judged by what it does.
+    fn is_judged_by_request(&self) -> bool {
+        false
+    }
+
+    /// The answer to a file created in this directory under a name that means nothing here.
+    fn create_refused(&self) -> FsError {
+        FsError::Derived
     }
 
     /// UNLINK.
@@ -140,11 +181,6 @@ pub trait Room {
         Err(if at.kind == Kind::Directory { FsError::Derived } else { FsError::NotDirectory })
     }
 
-    /// The answer to a file created in this directory under a name that means nothing here.
-    fn create_refused(&self) -> FsError {
-        FsError::Derived
-    }
-
     /// SYMLINK in this directory.
     ///
     /// # Errors
@@ -160,4 +196,30 @@ pub trait Room {
     fn rename(&self, _at: &SpecialNode, _host: &dyn Host, _name: &str, _replace: bool) -> Result<(), FsError> {
         Err(FsError::Derived)
     }
+
+    /// Where it is parked, if it is a parked file.
+    fn parked(&self) -> Option<&ParkedPlace> {
+        None
+    }
+}
+
+/// Where a node is parked, if it is a parked file.
+#[must_use]
+pub fn parked(node: &Node) -> Option<&ParkedPlace> {
+    let Node::Special(special) = node else { return None };
+    room(special).ok()?.parked()
+}
+
+/// Opens a file that holds one text: to be edited where there is one, else to be written anew. `at` is its inode number and path.
+pub fn open_text<T>(at: (u64, String), caller: Caller, flags: OpenFlags, target: T, text: Option<Vec<u8>>) -> Handle
+where
+    T: Execute<dyn Host> + Debug + Sync,
+    T::Request: Send,
+{
+    let opener = Opener { pid: caller.pid, append: flags.append };
+    let writer = match text {
+        Some(text) => TextWriter::edit(target, text, None, opener),
+        None => TextWriter::stream(target, opener),
+    };
+    Handle::Special(Arc::new(OpenText::new(at.0, at.1, caller.pid, writer)))
 }

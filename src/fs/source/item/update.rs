@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::place::{Place, open_stream};
+use super::place::Place;
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
@@ -18,11 +18,12 @@ use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
 use crate::fs::FsError;
 use crate::fs::mount::{Mount, last};
-use crate::fs::node::special::Special;
+use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::open::OpenFlags;
 use crate::fs::open::Outcome;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::{Host, on_behalf_of};
+use crate::fs::open::room::{Room, open_text};
 use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
@@ -41,15 +42,18 @@ The words are UpdateExpression's, and after IF a ConditionExpression.
 An item that is not there is made, unless the update only removes.
 ";
 
-/// What reading the file tells.
-pub fn usage() -> Vec<u8> {
-    USAGE.replace("{spelling}", literals::SPELLING).into_bytes()
-}
+pub struct UpdateFile(pub Place);
 
-/// OPEN of a writer.
-pub fn open(at: &Special, place: Place, mount: &Mount, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-    let key_schema = mount.schema(place.table())?.key.clone();
-    Ok(open_stream(at, caller, flags, UpdateTarget { place, key_schema }))
+impl Room for UpdateFile {
+    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(USAGE.replace("{spelling}", literals::SPELLING).into_bytes())
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+        let key_schema = host.mount().schema(self.0.table())?.key.clone();
+        let target = UpdateTarget { place: self.0.clone(), key_schema };
+        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
+    }
 }
 
 #[derive(Debug)]

@@ -9,11 +9,28 @@ use crate::codec::plain_json;
 use crate::database::{EntryKey, EntryStat, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
+use crate::fs::node::special::Special;
 use crate::fs::node::{EntryNode, Node};
-use crate::fs::special::partition_text::partition_name;
+use crate::fs::open::room::Room;
+use crate::fs::path::partition_name;
+use crate::fs::process::Caller;
 use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use crate::model::{AttributeValue, Item, TableSchema};
+
+/// `X.meta`
+#[derive(Debug)]
+pub struct MetaFile(pub Place);
+
+impl Room for MetaFile {
+    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        Ok(self.0.stat(mount)?.modified_ms)
+    }
+
+    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(Facts::of(mount, &self.0)?.to_json().into_bytes())
+    }
+}
 
 /// Of one version of an item.
 #[derive(Debug)]
@@ -52,7 +69,7 @@ const NAMES: [(&str, Fact); 9] = [
 ];
 
 impl Facts {
-    pub(super) fn of(mount: &Mount, place: &Place) -> Result<Self, FsError> {
+    fn of(mount: &Mount, place: &Place) -> Result<Self, FsError> {
         let (item, stat) = place.load(mount)?;
         let schema = mount.schema(place.table())?;
         let key = place.key().to_item(&schema.key);
@@ -106,8 +123,7 @@ impl Facts {
     }
 
     /// A line.
-    #[must_use]
-    pub fn to_json(&self) -> String {
+    fn to_json(&self) -> String {
         let indexes: Vec<Value> = self.indexes.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();
         let ttl = self.ttl.as_ref().map(|(attribute, _)| json!({"attribute": attribute, "expires": self.expires().and_then(|seconds| seconds.parse::<u64>().ok())}));
         let rest = json!({

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::place::{Place, open_stream};
+use super::place::Place;
 use crate::codec::plain_json::{MemberPatch, Patch, parse_patch};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::special::Special;
+use crate::fs::node::special::{Special, SpecialNode};
 use crate::fs::open::OpenFlags;
 use crate::fs::open::Outcome;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
+use crate::fs::open::room::{Room, open_text};
 use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
 use crate::fs::write::{Commit, Target};
@@ -20,18 +21,26 @@ use crate::model::{AttributeValue, Error, KeySchema};
 /// How often an item may be changed between reading and putting; each time somebody else's write succeeded.
 const TRIES_MAX: usize = 1_000;
 
-pub const USAGE: &str = "\
+const USAGE: &str = "\
 write a JSON object here to merge it into the item (RFC 7396), in one step:
   echo '{\"status\":\"shipped\",\"tmp\":null}' > X.patch
 null removes an attribute, {\"$null\":true} stores NULL, objects are merged into maps, anything else replaces.
 An item that is not there is made.
 ";
 
-/// OPEN of a writer.
-pub fn open(at: &Special, place: Place, mount: &Mount, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-    let key_schema = mount.schema(place.table())?.key.clone();
-    let target = PatchTarget { place, key_schema, strict_keys: mount.options.strict_keys };
-    Ok(open_stream(at, caller, flags, target))
+pub struct PatchFile(pub Place);
+
+impl Room for PatchFile {
+    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(USAGE.as_bytes().to_vec())
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (mount, place) = (host.mount(), self.0.clone());
+        let key_schema = mount.schema(place.table())?.key.clone();
+        let target = PatchTarget { place, key_schema, strict_keys: mount.options.strict_keys };
+        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
+    }
 }
 
 #[derive(Debug)]

@@ -12,23 +12,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::attribute_value::{self, Kind as ValueKind};
-use super::place::{Place, open_writer};
+use super::place::Place;
 use crate::codec::file_name;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
 use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Feature, ItemFile, ItemPart, Special, SpecialNode};
-use crate::fs::open::OpenFlags;
-use crate::fs::open::Outcome;
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::listed;
+use crate::fs::node::special::{Special, SpecialNode};
+use crate::fs::open::found::{Listed, listed};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::{Host, on_behalf_of};
+use crate::fs::open::room::{Room, open_text};
 use crate::fs::open::text::{Execute, OpenText};
+use crate::fs::open::{OpenFlags, Outcome, Reply};
 use crate::fs::process::Caller;
 use crate::fs::write::check::TextCheck;
-use crate::fs::write::{Commit, Opener, Target, TextWriter};
+use crate::fs::write::{Commit, Target};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateItemRequest, UpdateParameter};
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, DocumentPath, Error, Item, KeySchema, PathElement};
@@ -106,135 +105,129 @@ fn file_of(name: &str) -> String {
     file_name::hash_item_stem(&AttributeValue::S(name.to_owned()))
 }
 
-/// Which folder it is.
-fn of_folder(file: &ItemFile) -> Option<&DocumentPath> {
-    match &file.of {
-        ItemPart::Attributes(of) => of.as_ref(),
-        _ => None,
-    }
+/// `X.d/`, or the members of a map or list in it.
+pub struct Folder {
+    pub place: Place,
+    pub of: Option<DocumentPath>,
 }
 
-fn feature(file: &ItemFile, of: ItemPart) -> Feature {
-    Feature::Item(Box::new(ItemFile { key: file.key.clone(), of }))
-}
-
-fn attribute_node(at: &Special, file: &ItemFile, of: DocumentPath, asked: Option<&str>, name: &str) -> Node {
-    at.child(name, feature(file, ItemPart::Attribute(of, asked.map(str::to_owned)))).writable().into()
-}
-
-/// When the item was changed that has this folder.
-pub fn modified_ms(place: &Place, of: Option<&DocumentPath>, mount: &Mount) -> Result<u64, FsError> {
-    let (item, stat) = place.load(mount)?;
-    members(&item, of)?;
-    Ok(stat.modified_ms)
-}
-
-pub fn resolve(at: &SpecialNode, file: &ItemFile, mount: &Mount, name: &str) -> Result<Node, FsError> {
-    if name.starts_with('.') {
-        return Err(FsError::NotFound);
-    }
-    let (item, _) = Place::of(at, file)?.load(mount)?;
-    let of = of_folder(file);
-    let members = members(&item, of)?;
-    // What is there by that very name first: an attribute may be called `a,N` or `b.d`.
-    if let Ok(path) = member(of, &members, name)
-        && find(&item, &path).is_some()
-    {
-        return Ok(attribute_node(at, file, path, None, name));
-    }
-    if let Some(stem) = name.strip_suffix(FOLDER_SUFFIX) {
-        let of = Some(member(of, &members, stem)?);
-        return Ok(at.child_directory(name, feature(file, ItemPart::Attributes(of))).into());
-    }
-    if let Some((stem, word)) = name.rsplit_once(',') {
-        ValueKind::named(word)
-            .ok_or(FsError::Invalid("the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C"))?;
-        return Ok(attribute_node(at, file, member(of, &members, stem)?, Some(word), name));
-    }
-    Ok(attribute_node(at, file, member(of, &members, name)?, None, name))
-}
-
-pub fn lister(at: &SpecialNode, file: &ItemFile, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-    let (item, _) = Place::of(at, file)?.load(mount)?;
-    let of = of_folder(file);
-    let members = members(&item, of)?;
-    let names: Vec<String> = match &members {
-        Members::Named(map) => map.keys().map(|name| file_of(name)).collect(),
-        Members::Listed(list) => (0..list.len()).map(|index| index.to_string()).collect(),
-    };
-    let entry = |name: String| Ok(listed(&attribute_node(at, file, member(of, &members, &name)?, None, &name), &name));
-    Ok(Box::new(FixedLister::new(names.into_iter().map(entry).collect::<Result<_, FsError>>()?)))
-}
-
-/// MKDIR: an empty map.
-pub fn mkdir(at: &SpecialNode, file: &ItemFile, host: &dyn Host, caller: Caller, name: &str) -> Result<Node, FsError> {
-    let stem = name.strip_suffix(FOLDER_SUFFIX);
-    let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
-    let place = Place::of(at, file)?;
-    let (item, _) = place.load(host.mount())?;
-    let of = of_folder(file);
-    let path = member(of, &members(&item, of)?, stem)?;
-    if find(&item, &path).is_some() {
-        return Err(FsError::Exists);
-    }
-    update(&place, host, caller, Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
-    resolve(at, file, host.mount(), name)
-}
-
-/// RMDIR: removes an empty map or list.
-pub fn rmdir(place: &Place, of: Option<&DocumentPath>, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
-    let path = of.cloned().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
-    let (item, _) = place.load(host.mount())?;
-    let is_empty = match members(&item, of)? {
-        Members::Named(map) => map.is_empty(),
-        Members::Listed(list) => list.is_empty(),
-    };
-    if !is_empty {
-        return Err(FsError::NotEmpty);
-    }
-    update(place, host, caller, Edit { path, value: None, must: Must::BeEmpty })
-}
-
-pub fn attr(place: &Place, of: &DocumentPath, mount: &Mount, ino: u64) -> Result<Attr, FsError> {
-    let (item, stat) = place.load(mount)?;
-    let value = find(&item, of).ok_or(FsError::NotFound)?;
-    Ok(Attr::file(ino, attribute_value::text(value).len() as u64, stat.modified_ms))
-}
-
-pub fn text(place: &Place, of: &DocumentPath, mount: &Mount) -> Result<Vec<u8>, FsError> {
-    let (item, _) = place.load(mount)?;
-    find(&item, of).map(attribute_value::text).ok_or(FsError::NotFound)
-}
-
-/// OPEN of a writer; `asked` is the type that the name asks for.
-pub fn open(
-    at: &Special,
+/// One attribute, member or element.
+struct AttributeFile {
     place: Place,
-    (of, asked): (&DocumentPath, Option<&str>),
-    mount: &Mount,
-    caller: Caller,
-    flags: OpenFlags,
-) -> Result<Handle, FsError> {
-    let (item, _) = place.load(mount)?;
-    let value = find(&item, of);
-    let kind = asked.and_then(ValueKind::named).unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
-    let key_schema = mount.schema(place.table())?.key.clone();
-    let target = AttributeTarget { place, key_schema, of: of.clone(), kind };
-    let opener = Opener { pid: caller.pid, append: flags.append };
-    Ok(open_writer(
-        at,
-        caller,
-        match value.filter(|_| !flags.truncate) {
-            Some(value) => TextWriter::edit(target, attribute_value::text(value), None, opener),
-            None => TextWriter::stream(target, opener),
-        },
-    ))
+    of: DocumentPath,
+    /// The type that the name asks for.
+    asked: Option<ValueKind>,
 }
 
-/// UNLINK: removes the attribute, member or element.
-pub fn remove(place: &Place, of: &DocumentPath, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
-    text(place, of, host.mount())?;
-    update(place, host, caller, Edit { path: of.clone(), value: None, must: Must::BeThere })
+impl Folder {
+    fn attribute(&self, at: &Special, of: DocumentPath, asked: Option<ValueKind>, name: &str) -> Node {
+        at.child(name, AttributeFile { place: self.place.clone(), of, asked }).writable().into()
+    }
+}
+
+impl Room for Folder {
+    /// When the item was changed.
+    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        let (item, stat) = self.place.load(mount)?;
+        members(&item, self.of.as_ref())?;
+        Ok(stat.modified_ms)
+    }
+
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        if name.starts_with('.') {
+            return Err(FsError::NotFound);
+        }
+        let (item, _) = self.place.load(mount)?;
+        let of = self.of.as_ref();
+        let members = members(&item, of)?;
+        // What is there by that very name first: an attribute may be called `a,N` or `b.d`.
+        if let Ok(path) = member(of, &members, name)
+            && find(&item, &path).is_some()
+        {
+            return Ok(self.attribute(at, path, None, name));
+        }
+        if let Some(stem) = name.strip_suffix(FOLDER_SUFFIX) {
+            let of = Some(member(of, &members, stem)?);
+            return Ok(at.child_directory(name, Self { place: self.place.clone(), of }).into());
+        }
+        if let Some((stem, word)) = name.rsplit_once(',') {
+            let asked = ValueKind::named(word)
+                .ok_or(FsError::Invalid("the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C"))?;
+            return Ok(self.attribute(at, member(of, &members, stem)?, Some(asked), name));
+        }
+        Ok(self.attribute(at, member(of, &members, name)?, None, name))
+    }
+
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+        let (item, _) = self.place.load(mount)?;
+        let of = self.of.as_ref();
+        let members = members(&item, of)?;
+        let names: Vec<String> = match &members {
+            Members::Named(map) => map.keys().map(|name| file_of(name)).collect(),
+            Members::Listed(list) => (0..list.len()).map(|index| index.to_string()).collect(),
+        };
+        let entry = |name: String| Ok(listed(&self.attribute(at, member(of, &members, &name)?, None, &name), &name));
+        names.into_iter().map(entry).collect()
+    }
+
+    /// An empty map.
+    fn mkdir(&self, at: &SpecialNode, host: &dyn Host, caller: Caller, name: &str) -> Result<Node, FsError> {
+        let stem = name.strip_suffix(FOLDER_SUFFIX);
+        let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
+        let (item, _) = self.place.load(host.mount())?;
+        let of = self.of.as_ref();
+        let path = member(of, &members(&item, of)?, stem)?;
+        if find(&item, &path).is_some() {
+            return Err(FsError::Exists);
+        }
+        update(&self.place, host, caller, Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
+        self.resolve(at, host.mount(), name)
+    }
+
+    /// Removes an empty map or list.
+    fn rmdir(&self, _at: &SpecialNode, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
+        let path = self.of.clone().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
+        let (item, _) = self.place.load(host.mount())?;
+        let is_empty = match members(&item, Some(&path))? {
+            Members::Named(map) => map.is_empty(),
+            Members::Listed(list) => list.is_empty(),
+        };
+        if !is_empty {
+            return Err(FsError::NotEmpty);
+        }
+        update(&self.place, host, caller, Edit { path, value: None, must: Must::BeEmpty })
+    }
+}
+
+impl Room for AttributeFile {
+    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        let (item, stat) = self.place.load(mount)?;
+        let value = find(&item, &self.of).ok_or(FsError::NotFound)?;
+        Ok(Attr::file(at.ino(), attribute_value::text(value).len() as u64, stat.modified_ms))
+    }
+
+    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let (item, _) = self.place.load(mount)?;
+        find(&item, &self.of).map(attribute_value::text).ok_or(FsError::NotFound)
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (mount, place) = (host.mount(), self.place.clone());
+        let (item, _) = place.load(mount)?;
+        let value = find(&item, &self.of);
+        let kind = self.asked.unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
+        let key_schema = mount.schema(place.table())?.key.clone();
+        let target = AttributeTarget { place, key_schema, of: self.of.clone(), kind };
+        let text = value.filter(|_| !flags.truncate).map(attribute_value::text);
+        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, text))
+    }
+
+    /// Removes the attribute, member or element.
+    fn unlink(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
+        let edit = || Edit { path: self.of.clone(), value: None, must: Must::BeThere };
+        let there = self.text(at, host.mount(), caller);
+        reply(there.and_then(|_| update(&self.place, &**host, caller, edit())));
+    }
 }
 
 #[derive(Debug)]
