@@ -73,8 +73,9 @@
 //! An operation: its request and answer in `model/api/`, declared a member a line, and its row in `model/api/operation.rs`; what the lines do not
 //! say of its wire form in `codec/wire/`, what it does in `engine/ops/` under the row's name; a line in `protocol/`, and for other services an arm in
 //! `database/remote/client.rs`. HTTP and the mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
-//! `fs/special/`; a directory beside the data: a variant of `fs::node::special::Feature` and its room in `fs/special/`; a directory of data:
-//! `fs/source/`, and its names in `fs/tree/`. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
+//! `fs/special/`; anything else beside the data: a type with [`fs::open::room::Room`] in one file there, and a row of its directory's
+//! names; a directory of data: `fs/source/`, and its names in `fs/tree/`. A clause of query paths: a row of `fs/query/clause.rs`, a result: of
+//! `fs/query/result_kind.rs`. A kind of thing in the store: a variant of
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 

@@ -7,7 +7,7 @@ use super::dump::existing_table;
 use super::outcome::{CliError, Outcome, print};
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::fs::mount::text::pretty;
-use crate::fs::special::shapes::path;
+use crate::fs::path::names::item_path;
 use crate::inspect::shapes::{json, markdown, read};
 use crate::model::Error;
 
@@ -39,7 +39,7 @@ pub fn run(args: ShapesArgs) -> Result<Outcome, CliError> {
     let shapes = read(&*opened.database, &table, args.sample.unwrap_or(u64::MAX), SystemClock.now_ms());
     opened.close();
     let shapes = shapes?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    let text = if args.json { pretty(&json(&shapes, path)) } else { markdown(&shapes, path).into_bytes() };
+    let text = if args.json { pretty(&json(&shapes, item_path)) } else { markdown(&shapes, item_path).into_bytes() };
     print(&text)?;
     Ok(Outcome::Done)
 }

@@ -6,11 +6,11 @@
 //! ```text
 //! view/     a method a system call; what calls leave behind: who read what, what waits to be deleted
 //! tree/     what a name in a directory means, what a node shows: chooses by the kind of the node
-//! special/  files and directories beside the data: a row and a function each, or a room
-//! source/   what nodes read that are data: items, collections, definitions, queries
-//! open/     open files and directories, and what a file may ask of the mount that it is in
+//! special/  files and directories beside the data: a row and a function each, or a type that does all of it in one file
+//! source/   what nodes read that are data, and what is beside an item: items, collections, definitions, queries
+//! open/     open files and directories, what a kind of them does (`room.rs`), and what a file may ask of the mount that it is in
 //! mount/    what a mount is: the database, and what lives in memory beside it
-//! node/     what a path means, as plain data; its inode number
+//! node/     what a path means, as plain data that may carry what it does; its inode number
 //! write/    what a written text becomes: state machines, without I/O or locks
 //! query/    query/ and scan/ paths: clauses, requests, results
 //! path/     names: of keys, tables, scratch files

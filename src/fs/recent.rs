@@ -122,6 +122,54 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> R
     }
 }
 
+/// A [`Recent`] of any age that is bounded in bytes too; the newest always stays.
+#[derive(Debug)]
+pub struct Weighed<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> {
+    /// Each with what it weighs.
+    entries: Recent<K, (V, usize), { usize::MAX }>,
+    bytes: usize,
+}
+
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> Default for Weighed<K, V, ENTRIES_MAX, BYTES_MAX> {
+    fn default() -> Self {
+        Self { entries: Recent::default(), bytes: 0 }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> Weighed<K, V, ENTRIES_MAX, BYTES_MAX> {
+    /// Keeps a value of so many bytes as the newest.
+    pub fn keep(&mut self, key: K, value: V, bytes: usize) {
+        let before = self.entries.keep(key, (value, bytes), 0);
+        self.bytes = self.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
+        while self.len() > 1 && (self.len() > ENTRIES_MAX || self.bytes > BYTES_MAX) {
+            self.bytes -= self.entries.remove_oldest().map_or(0, |(_, bytes)| bytes);
+        }
+    }
+
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.entries.get(key, 0).map(|(value, _)| value)
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.values().map(|(value, _)| value)
+    }
+}
+
 fn is_old(at: u64, now_ms: u64, age_ms_max: u64) -> bool {
     now_ms.saturating_sub(at) >= age_ms_max
 }

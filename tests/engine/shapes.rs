@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::support::mounted::{create_table, memory, put};
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::fs::special::shapes::path;
+use ddbfs::fs::path::names::item_path;
 use ddbfs::inspect::shapes::{Shapes, json, markdown, read};
 use ddbfs::model::TableName;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn of_keys(all: &Value, partition: &str, sort: &str) -> Value {
 
 #[test]
 fn six_shapes_of_one_table() {
-    let all = json(&shapes(&shop(), "Shop", u64::MAX), path);
+    let all = json(&shapes(&shop(), "Shop", u64::MAX), item_path);
     let head = json!({ "table": "Shop", "made": "2023-11-14T22:13:20.123Z", "items": 600, "items_read": 600, "sampled": false,
         "partition_key": "PK", "sort_key": "SK" });
     head.as_object().unwrap().iter().for_each(|(name, value)| assert_eq!(all[name], *value));
@@ -89,7 +89,7 @@ fn six_shapes_of_one_table() {
 
 #[test]
 fn the_text_has_the_patterns_and_their_attributes() {
-    let text = markdown(&shapes(&shop(), "Shop", u64::MAX), path);
+    let text = markdown(&shapes(&shop(), "Shop", u64::MAX), item_path);
     let start = "# Shapes of Shop\n\n600 items as of 2023-11-14T22:13:20.123Z: 6 patterns.\n";
     assert!(text.starts_with(start), "{text}");
     for part in [
@@ -115,7 +115,7 @@ fn a_sample_is_taken_from_everywhere_and_says_so() {
     assert!(sample.is_sample() && (60..=120).contains(&sample.items_read), "{}", sample.items_read);
     assert_eq!(sample.stats.entries, 600);
     assert!(sample.patterns.len() >= 4, "{:?}", sample.patterns);
-    let text = markdown(&sample, path);
+    let text = markdown(&sample, item_path);
     assert!(text.contains(&format!("A sample of {} items of 600, taken at 2023-", sample.items_read)), "{text}");
     // Strips that hold nothing leave their part to the others.
     let most = shapes(&database, "Shop", 599).items_read;
@@ -136,13 +136,13 @@ fn tables_of_other_keys_and_empty_ones() {
     create_table(&*database, &table("Strange", "S"));
     (0..30).for_each(|n| put(&*database, "Numbers", &format!(r#"{{"id":{n}}}"#)));
     put(&*database, "Strange", r#"{"id":"a|b`\nc"}"#);
-    let all = json(&shapes(&database, "Numbers", u64::MAX), path);
+    let all = json(&shapes(&database, "Numbers", u64::MAX), item_path);
     let first = &all["patterns"][0];
     assert_eq!((&first["partition_key"], &first["sort_key"], &first["items"]), (&json!("<number>"), &Value::Null, &json!(30)));
     assert!(first["example"].as_str().unwrap().starts_with("items/"));
-    let text = markdown(&shapes(&database, "Nothing", u64::MAX), path);
+    let text = markdown(&shapes(&database, "Nothing", u64::MAX), item_path);
     assert_eq!(text, "# Shapes of Nothing\n\n0 items as of 2023-11-14T22:13:20.123Z: 0 patterns.\n\n");
-    let text = markdown(&shapes(&database, "Strange", u64::MAX), path);
+    let text = markdown(&shapes(&database, "Strange", u64::MAX), item_path);
     assert!(text.lines().any(|line| line.starts_with("| `<word>\\|<word>'<word>` | 1 |")), "{text}");
     assert!(read(&*database, &TableName::new("Missing").unwrap(), 1, 0).unwrap().is_none());
 }

@@ -11,7 +11,7 @@ use super::text::pretty;
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, Declared};
 use crate::fs::process::{Caller, session_of};
-use crate::fs::recent::Recent;
+use crate::fs::recent::{Recent, Weighed};
 use crate::fs::time::now_ms;
 use crate::model::api::ReturnConsumedCapacity;
 use crate::model::{Error, TableName};
@@ -26,9 +26,8 @@ const PROCESSES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 struct Answers {
-    /// By session. One more than are kept, so that what goes is counted.
-    answers: Recent<u32, Arc<Vec<u8>>, { SESSIONS_MAX + 1 }>,
-    bytes: usize,
+    /// By session.
+    answers: Weighed<u32, Arc<Vec<u8>>, SESSIONS_MAX, BYTES_MAX>,
     /// The session of a process.
     processes: Recent<u32, u32, PROCESSES_MAX, SESSION_KNOWN_MS>,
 }
@@ -42,13 +41,8 @@ pub struct LastAnswers {
 impl LastAnswers {
     /// Keeps the answer to a call of a session: one JSON object with a newline.
     pub fn keep(&self, session: u32, answer: Arc<Vec<u8>>) {
-        let mut state = self.state.lock();
-        state.bytes += answer.len();
-        let before = state.answers.keep(session, answer, now_ms());
-        state.bytes -= before.map_or(0, |before| before.len());
-        while state.answers.len() > SESSIONS_MAX || (state.bytes > BYTES_MAX && state.answers.len() > 1) {
-            state.bytes -= state.answers.remove_oldest().map_or(0, |oldest| oldest.len());
-        }
+        let bytes = answer.len();
+        self.state.lock().answers.keep(session, answer, bytes);
     }
 
     /// Keeps how an item's file was written or removed: the answer of that operation with its capacity, or the error's body.
@@ -73,7 +67,7 @@ impl LastAnswers {
     /// The answer that a caller's session had last.
     pub fn of(&self, caller: Caller) -> Arc<Vec<u8>> {
         let session = session_of(caller.pid);
-        self.state.lock().answers.get(&session, now_ms()).cloned().unwrap_or_default()
+        self.state.lock().answers.get(&session).cloned().unwrap_or_default()
     }
 }
 
@@ -105,12 +99,12 @@ mod tests {
         for session in 0..3_000 {
             last.keep(session, Arc::new(vec![b'x'; 10]));
         }
-        let answer = |session: u32| last.state.lock().answers.get(&session, now_ms()).map(|answer| answer.len());
+        let answer = |session: u32| last.state.lock().answers.get(&session).map(|answer| answer.len());
         assert_eq!((answer(1_999), answer(2_000), answer(2_999)), (None, Some(10), Some(10)));
         last.keep(2_999, Arc::new(vec![b'x'; BYTES_MAX]));
         assert_eq!((answer(2_998), answer(2_999)), (None, Some(BYTES_MAX)));
         last.keep(7, Arc::new(vec![b'x'; 10]));
-        assert_eq!((answer(2_999), answer(7), last.state.lock().bytes), (None, Some(10), 10));
+        assert_eq!((answer(2_999), answer(7), last.state.lock().answers.bytes()), (None, Some(10), 10));
     }
 
     #[test]

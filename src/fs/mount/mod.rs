@@ -6,7 +6,7 @@
 //! written.rs                            texts as programs wrote them (`-o keep_text`)
 //! shapes.rs                             what items look like, for both texts of it
 //! folders.rs  scratch.rs                folders without items, scratch files
-//! index_drafts.rs  plans.rs             what becomes an index, what a definition would do
+//! index_drafts.rs                       what becomes an index
 //! in_progress.rs                        what one process is in the middle of
 //! journal.rs  calls.rs  last.rs  reports.rs   failures, slow calls, answers and batches that people read back
 //! stream/                               today's changes of a table as a file that grows
@@ -24,7 +24,6 @@ pub mod index_drafts;
 pub mod journal;
 pub mod last;
 mod paths;
-pub mod plans;
 pub mod reports;
 mod scratch;
 pub mod shapes;
@@ -46,7 +45,6 @@ use in_progress::{DroppedNames, InProgress};
 use index_drafts::IndexDrafts;
 use journal::Journal;
 use last::LastAnswers;
-use plans::Plans;
 use reports::Reports;
 use shapes::KeptShapes;
 use stream::log::Logs;
@@ -58,10 +56,14 @@ use crate::database::{Browse, EntryKey, Source};
 use crate::fs::FsError;
 use crate::fs::node::{Kind, Node};
 use crate::fs::options::ViewOptions;
+use crate::fs::recent::Recent;
 use crate::fs::time::now_ms;
 use crate::fs::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::model::{Key, TableName, TableSchema};
 use crate::store::budget::{Budget, Memory};
+
+/// The last plan of each session for each table: see `schema.plan`.
+type Plans = Recent<(TableName, u32), Vec<u8>, 256>;
 
 /// See the module.
 pub struct Mount {

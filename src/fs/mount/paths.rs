@@ -15,29 +15,23 @@ impl Mount {
     /// The path of a node below the mount, for people.
     #[must_use]
     pub fn path(&self, node: &Node) -> String {
+        let in_source = |source: &Source, name: &str| format!("{}/{name}", self.source_path(source));
+        let in_items = |source: &Source, path: &str| format!("{}/{ITEMS_NAME}/{path}", self.source_path(source));
         match node {
             Node::Root => String::new(),
             Node::Readme => README_NAME.to_owned(),
             Node::Table(table) => table_name(table),
             Node::DraftFolder(table, path) => format!("{}/{path}", table_name(table)),
-            Node::Schema(source) => format!("{}/{}", self.source_path(source), SCHEMA_NAME),
-            Node::Stats(source) => format!("{}/{}", self.source_path(source), STATS_NAME),
-            Node::Items(source) => format!("{}/{}", self.source_path(source), ITEMS_NAME),
+            Node::Schema(source) => in_source(source, SCHEMA_NAME),
+            Node::Stats(source) => in_source(source, STATS_NAME),
+            Node::Items(source) => in_source(source, ITEMS_NAME),
             Node::Indexes(table, kind) => format!("{}/{}", table_name(table), kind_name(*kind)),
             Node::Index(source) => self.source_path(source),
-            Node::Collection(source, partition) => {
-                format!("{}/{}/{}", self.source_path(source), ITEMS_NAME, names::collection_name(partition))
-            }
-            Node::Entry(entry) => {
-                let path = names::entry_path(&entry.key, entry.form);
-                format!("{}/{}/{path}", self.source_path(&entry.source), ITEMS_NAME)
-            }
-            Node::Alias(alias) => format!("{}/{}/{}", alias.table, ITEMS_NAME, alias.path),
-            Node::Base(source, key) => {
-                let path = names::base_path(key);
-                format!("{}/{}/{path}", self.source_path(source), ITEMS_NAME)
-            }
-            Node::AliasFolder(folder) => format!("{}/{}/{}", folder.table, ITEMS_NAME, folder.name),
+            Node::Collection(source, partition) => in_items(source, &names::collection_name(partition)),
+            Node::Entry(entry) => in_items(&entry.source, &names::entry_path(&entry.key, entry.form)),
+            Node::Base(source, key) => in_items(source, &names::base_path(key)),
+            Node::Alias(alias) => format!("{}/{ITEMS_NAME}/{}", alias.table, alias.path),
+            Node::AliasFolder(folder) => format!("{}/{ITEMS_NAME}/{}", folder.table, folder.name),
             Node::Scratch(id) => self.scratch_path(*id),
             Node::Query(path) => self.query_path(path),
             Node::QueryResult(path, kind) => format!("{}/{}", self.query_path(path), kind.name()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::fs::recent::Recent;
+use crate::fs::recent::Weighed;
 use crate::model::api::Version;
 
 /// Bytes of all texts and of what keeps them.
@@ -16,36 +16,20 @@ const ENTRY_BYTES: usize = 128;
 /// An item, by the number that it has for the view, and a version of it.
 pub type Written = (u64, Version);
 
-#[derive(Debug, Default)]
-struct Texts {
-    /// Bounded in [`WrittenTexts::keep`].
-    texts: Recent<Written, Arc<Vec<u8>>, { usize::MAX }>,
-    bytes: usize,
-}
-
 /// See the module.
 #[derive(Debug, Default)]
 pub struct WrittenTexts {
-    state: Mutex<Texts>,
+    texts: Mutex<Weighed<Written, Arc<Vec<u8>>, { usize::MAX }, BYTES_MAX>>,
 }
 
 impl WrittenTexts {
     /// This text made that version.
     pub fn keep(&self, written: Written, text: &[u8]) {
-        let mut state = self.state.lock();
-        state.bytes += text.len() + ENTRY_BYTES;
-        let mut gone = state.texts.keep(written, Arc::new(text.to_vec()), 0);
-        loop {
-            state.bytes -= gone.map_or(0, |gone| gone.len() + ENTRY_BYTES);
-            if state.bytes <= BYTES_MAX {
-                return;
-            }
-            gone = state.texts.remove_oldest();
-        }
+        self.texts.lock().keep(written, Arc::new(text.to_vec()), text.len() + ENTRY_BYTES);
     }
 
     pub fn get(&self, written: Written) -> Option<Arc<Vec<u8>>> {
-        self.state.lock().texts.get(&written, 0).cloned()
+        self.texts.lock().get(&written).cloned()
     }
 }
 
@@ -61,8 +45,8 @@ mod tests {
         (0..50).for_each(|_| written.keep((1, 199), b"{}"));
         assert!(written.get((1, 0)).is_none() && written.get((2, 199)).is_none());
         assert_eq!(written.get((1, 199)).as_deref().map(Vec::as_slice), Some(&b"{}"[..]));
-        let state = written.state.lock();
-        let held: usize = state.texts.values().map(|text| text.len() + ENTRY_BYTES).sum();
-        assert!(state.bytes == held && held <= BYTES_MAX && held > BYTES_MAX / 2, "{held} of {}", state.bytes);
+        let texts = written.texts.lock();
+        let held: usize = texts.values().map(|text| text.len() + ENTRY_BYTES).sum();
+        assert!(texts.bytes() == held && held <= BYTES_MAX && held > BYTES_MAX / 2, "{held} of {}", texts.bytes());
     }
 }

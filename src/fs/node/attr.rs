@@ -42,44 +42,45 @@ impl Lasting {
 }
 
 impl Attr {
+    /// As of its kind, without its inode number, which [`Attr::of`] gives.
+    fn new(kind: Kind, size: u64, modified_ms: u64) -> Self {
+        Self { ino: 0, kind, size, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
+    }
+
     /// A directory.
     #[must_use]
-    pub fn directory(ino: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::Directory, size: 0, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
+    pub fn directory(modified_ms: u64) -> Self {
+        Self::new(Kind::Directory, 0, modified_ms)
     }
 
     /// A file that cannot be written.
     #[must_use]
-    pub fn read_only(ino: u64, size: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::File, size, modified_ms, writable: false, links: 1, version: 0, lasts: Lasting::NOT }
+    pub fn read_only(size: u64, modified_ms: u64) -> Self {
+        Self { writable: false, ..Self::file(size, modified_ms) }
     }
 
     /// A file that can be written.
     #[must_use]
-    pub fn file(ino: u64, size: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::File, size, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
+    pub fn file(size: u64, modified_ms: u64) -> Self {
+        Self::new(Kind::File, size, modified_ms)
     }
 
     /// A symlink; its size is the target's length.
     #[must_use]
-    pub fn symlink(ino: u64, target: &str, modified_ms: u64) -> Self {
-        Self {
-            ino,
-            kind: Kind::Symlink,
-            size: target.len() as u64,
-            modified_ms,
-            writable: true,
-            links: 1,
-            version: 0,
-            lasts: Lasting::NOT,
-        }
+    pub fn symlink(target: &str, modified_ms: u64) -> Self {
+        Self::new(Kind::Symlink, target.len() as u64, modified_ms)
     }
 
     /// `X.json`.
     #[must_use]
-    pub fn entry(ino: u64, stat: &EntryStat, writable: bool) -> Self {
-        let (size, modified_ms, version) = (stat.plain_json_bytes, stat.modified_ms, stat.version);
-        Self { ino, kind: Kind::File, size, modified_ms, writable, links: 1, version, lasts: Lasting::NOT }
+    pub fn entry(stat: &EntryStat, writable: bool) -> Self {
+        Self { writable, version: stat.version, ..Self::file(stat.plain_json_bytes, stat.modified_ms) }
+    }
+
+    /// The same, of the inode that is shown under this number.
+    #[must_use]
+    pub fn of(self, ino: u64) -> Self {
+        Self { ino, ..self }
     }
 
     /// `st_blocks`: units of 512 bytes, rounded up.

@@ -29,7 +29,7 @@ use crate::database::{EntryKey, PartitionKey, Source, TextForm};
 use crate::fs::query::{QueryPath, ResultKind};
 use crate::fs::write::TargetKey;
 use crate::fs::write::scratch::FileId;
-use crate::model::{IndexKind, TableName};
+use crate::model::{IndexKind, Key, TableName};
 
 /// What a filesystem path means.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -78,6 +78,19 @@ pub struct EntryNode {
     pub source: Source,
     pub key: EntryKey,
     pub form: TextForm,
+}
+
+impl EntryNode {
+    #[must_use]
+    pub fn table(&self) -> &TableName {
+        &self.source.table
+    }
+
+    /// Of the base item.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key.base
+    }
 }
 
 /// A base item that is not stored, named by the digest of its key.

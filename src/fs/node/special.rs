@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::ino::{self, Role, Tag};
 use super::kind::Kind;
 use crate::database::Source;
+use crate::fs::FsError;
 use crate::fs::path::table_name;
 use crate::model::TableName;
 
@@ -136,6 +137,22 @@ impl Special {
             Kind::Directory => ino::alone(Tag::Special, format!("{}/", self.identity()).as_bytes()),
             _ => ino::alone(Tag::Special, self.identity().as_bytes()),
         }
+    }
+
+    /// The table or index it belongs to.
+    ///
+    /// # Errors
+    /// `NotFound`: none.
+    pub fn of_source(&self) -> Result<&Source, FsError> {
+        self.source.as_ref().ok_or(FsError::NotFound)
+    }
+
+    /// The table it belongs to.
+    ///
+    /// # Errors
+    /// `NotFound`: none.
+    pub fn of_table(&self) -> Result<&TableName, FsError> {
+        self.of_source().map(|source| &source.table)
     }
 
     /// The table it belongs to.

@@ -31,14 +31,8 @@ const DOTS: u64 = 2;
 /// The least offset of a name: above those of the dots, and below what a signed number holds.
 const NAMED: u64 = 1 << 62;
 
-/// Reads a directory's names in a fixed order.
+/// Reads a directory's names in a fixed order. What it keeps over a whole listing it took up when it was made.
 pub trait Lister: Send {
-    /// Starts anew: takes up what it keeps over a whole listing.
-    ///
-    /// # Errors
-    /// The directory is gone, or the database failed.
-    fn start(&mut self, mount: &Mount) -> Result<(), FsError>;
-
     /// Appends up to [`BATCH`] names after `from`, each with its own place. None exactly at the end.
     ///
     /// # Errors
@@ -65,10 +59,6 @@ impl FixedLister {
 }
 
 impl Lister for FixedLister {
-    fn start(&mut self, _mount: &Mount) -> Result<(), FsError> {
-        Ok(())
-    }
-
     fn fetch(&mut self, _mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         fetch_tail(&self.names, from, out);
         Ok(())
@@ -312,11 +302,7 @@ impl DirectoryStream {
     fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, batch: &mut Found) -> Result<(), FsError> {
         let lister = match &mut self.lister {
             Some(lister) => lister,
-            none => {
-                let mut lister = (self.make)(mount)?;
-                lister.start(mount)?;
-                none.insert(lister)
-            }
+            none => none.insert((self.make)(mount)?),
         };
         batch.clear(self.wants_items);
         let fetched = lister.fetch(mount, from, wanted, batch);
@@ -401,10 +387,6 @@ mod tests {
     }
 
     impl Lister for SetLister {
-        fn start(&mut self, _mount: &Mount) -> Result<(), FsError> {
-            Ok(())
-        }
-
         fn fetch(&mut self, _mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
             let after = match from {
                 Cursor::After(position) => u32::from_be_bytes(position.0[..].try_into().unwrap()),

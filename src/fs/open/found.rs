@@ -240,6 +240,16 @@ impl Listed {
 }
 
 impl Cursor {
+    /// The position of the source's order that is read on after, none at the start; `None` when the source is done.
+    #[must_use]
+    pub fn after(&self) -> Option<Option<&Position>> {
+        match self {
+            Self::Start => Some(None),
+            Self::After(position) => Some(Some(position)),
+            Self::Tail(_) => None,
+        }
+    }
+
     pub(super) fn held_bytes(&self) -> usize {
         match self {
             Self::Start | Self::Tail(_) => size_of::<Self>(),

@@ -18,6 +18,7 @@ pub mod found;
 pub mod handle;
 pub mod host;
 pub mod names;
+pub mod prelude;
 pub mod room;
 pub mod special;
 pub mod text;
@@ -35,6 +36,13 @@ pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
 
 /// Told the version stored by a request.
 pub type Outcome = Box<dyn FnOnce(Result<Version, Error>) + Send>;
+
+/// The bytes that there are of so many, at `offset` of a text of that length.
+#[must_use]
+pub fn part(length: usize, offset: u64, size: usize) -> Range<usize> {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(length);
+    start..start.saturating_add(size).min(length)
+}
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,9 +79,7 @@ impl Bytes {
     /// The bytes of a text at `offset`, fewer than `size` only at its end.
     #[must_use]
     pub fn of_text(text: &Arc<Text>, offset: u64, size: usize) -> Self {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.bytes.len());
-        let end = start.saturating_add(size).min(text.bytes.len());
-        Self { range: start..end, of: BytesOf::Text(Arc::clone(text)) }
+        Self { range: part(text.bytes.len(), offset, size), of: BytesOf::Text(Arc::clone(text)) }
     }
 }
 

@@ -46,22 +46,22 @@ pub trait Room: Send + Sync {
         at.table().map_or(Ok(mount.started_ms), |table| mount.table_time(table))
     }
 
-    /// Attributes; the size is that of the text.
+    /// Attributes without the inode number, which is the node's; the size is that of the text.
     ///
     /// # Errors
     /// `NotFound` when it is not there.
     fn attr(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Attr, FsError> {
-        let (modified_ms, ino) = (self.modified_ms(at, mount)?, at.ino());
+        let modified_ms = self.modified_ms(at, mount)?;
         match at.kind {
-            Kind::Directory => Ok(Attr::directory(ino, modified_ms)),
-            Kind::Symlink => Ok(Attr::symlink(ino, &self.link_target(at, mount)?, modified_ms)),
+            Kind::Directory => Ok(Attr::directory(modified_ms)),
+            Kind::Symlink => Ok(Attr::symlink(&self.link_target(at, mount)?, modified_ms)),
             Kind::File => {
                 let size = match at.effort {
                     Effort::Waits | Effort::Computed => 0,
                     Effort::Small => self.text(at, mount, caller)?.len() as u64,
                     Effort::Table | Effort::TableNow => self.made(at, mount, caller)?.bytes.len() as u64,
                 };
-                Ok(Attr { writable: at.is_writable, ..Attr::read_only(ino, size, modified_ms) })
+                Ok(Attr { writable: at.is_writable, ..Attr::read_only(size, modified_ms) })
             }
         }
     }
@@ -222,4 +222,30 @@ where
         None => TextWriter::stream(target, opener),
     };
     Handle::Special(Arc::new(OpenText::new(at.0, at.1, caller.pid, writer)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Judged;
+
+    impl Room for Judged {
+        fn is_judged_by_request(&self) -> bool {
+            true
+        }
+    }
+
+    struct Plain;
+
+    impl Room for Plain {}
+
+    #[test]
+    fn a_node_gives_back_what_it_carries() {
+        let is_judged = |special: &Special| room(special).map(Room::is_judged_by_request);
+        let directory = Special::directory("a".to_owned(), None, 1, Judged);
+        assert_eq!(is_judged(&directory), Ok(true));
+        assert_eq!(is_judged(&directory.child("b", Plain)), Ok(false));
+        assert_eq!(is_judged(&Special::file("c".to_owned(), None, Feature::new(Plain))), Err(FsError::Internal));
+    }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::host::Host;
 use super::text::{Call, Execute, OpenText, run};
 use super::{Bytes, Reply};
-use crate::fs::FsError;
 use crate::fs::process::Caller;
 
 /// An open special file. Every call is answered through its reply, now or later, from any thread.
@@ -16,29 +15,10 @@ pub trait OpenSpecial: fmt::Debug + Send + Sync {
         reply(Ok(Bytes::own(Vec::new())));
     }
 
-    /// WRITE: all of `data`, or an error.
-    fn write(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, _offset: u64, _data: &[u8], reply: Reply<()>) {
-        reply(Err(FsError::BadHandle));
-    }
-
-    /// SETATTR of the size through this handle.
-    fn truncate(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, _size: u64, reply: Reply<()>) {
-        reply(Ok(()));
-    }
-
-    /// FLUSH: a descriptor is closed.
-    fn flush(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, reply: Reply<()>) {
-        reply(Ok(()));
-    }
-
-    /// FSYNC.
-    fn fsync(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, reply: Reply<()>) {
-        reply(Ok(()));
-    }
-
-    /// RELEASE: nobody hears of a failure but the log.
-    fn release(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, reply: Reply<()>) {
-        reply(Ok(()));
+    /// WRITE of all of the data, SETATTR of the size through this handle, FLUSH of a descriptor that is closed, FSYNC, and RELEASE, of whose
+    /// failure nobody hears but the log.
+    fn call(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, call: Call, reply: Reply<()>) {
+        reply(call.of_nothing());
     }
 
     /// Bytes, as this handle sees the file; `None` is as everybody sees it.
@@ -66,25 +46,9 @@ where
         reply(Ok(Bytes::own(bytes)));
     }
 
-    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, offset: u64, data: &[u8], reply: Reply<()>) {
-        run(host, caller, &self, Call::Write { offset, data: data.to_vec() }, reply);
-    }
-
-    fn truncate(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, size: u64, reply: Reply<()>) {
-        run(host, caller, &self, Call::Truncate(size), reply);
-    }
-
-    fn flush(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
-        run(host, caller, &self, Call::Flush, reply);
-    }
-
-    fn fsync(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
-        run(host, caller, &self, Call::Fsync, reply);
-    }
-
-    fn release(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
-        let reply = logged(reply, self.path.clone());
-        run(host, caller, &self, Call::Release, reply);
+    fn call(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+        let reply = if matches!(call, Call::Release) { logged(reply, self.path.clone()) } else { reply };
+        run(host, caller, &self, call, reply);
     }
 
     fn size(&self) -> Option<u64> {

@@ -16,13 +16,48 @@ use crate::model::Error;
 use crate::model::api::Version;
 use crate::store::lead;
 
-/// A call that waits for an earlier one of its handle.
-pub type Waiting = Box<dyn FnOnce() + Send>;
+/// Calls on one handle in their order: those that come while one is carried out wait in line, without a thread.
+#[derive(Default)]
+pub struct Turns {
+    is_taken: bool,
+    waiting: VecDeque<Work>,
+}
+
+impl std::fmt::Debug for Turns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turns").field("is_taken", &self.is_taken).finish_non_exhaustive()
+    }
+}
+
+impl Turns {
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.is_taken
+    }
+
+    /// A call begins; it gives the turn back.
+    pub fn take(&mut self) {
+        self.is_taken = true;
+    }
+
+    /// A call comes again when the one that is carried out has ended.
+    pub fn wait(&mut self, again: Work) {
+        self.waiting.push_back(again);
+    }
+
+    /// A call has ended. Those that waited are to be made, without a lock: the first may take the turn again, the rest then queue up
+    /// behind it in their order.
+    #[must_use]
+    pub fn give(&mut self) -> VecDeque<Work> {
+        self.is_taken = false;
+        std::mem::take(&mut self.waiting)
+    }
+}
 
 /// A file open for writing that holds one JSON object.
 ///
 /// A call whose commit is under way has not returned yet, but others of the same handle may come, from other threads and
-/// processes: they wait in line, without a thread.
+/// processes.
 #[derive(Debug)]
 pub struct OpenText<T> {
     /// Inode number of the node.
@@ -39,13 +74,13 @@ pub struct OpenText<T> {
 /// What an [`OpenText`] guards.
 pub struct OpenState<T> {
     pub writer: TextWriter<T>,
-    pub committing: bool,
-    pub waiting: VecDeque<Waiting>,
+    /// One is taken while a commit is under way.
+    pub turns: Turns,
 }
 
 impl<T> std::fmt::Debug for OpenState<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenState").field("committing", &self.committing).finish_non_exhaustive()
+        f.debug_struct("OpenState").field("turns", &self.turns).finish_non_exhaustive()
     }
 }
 
@@ -58,7 +93,7 @@ impl<T> OpenText<T> {
 
 impl<T: Target> OpenText<T> {
     pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
-        let state = OpenState { writer, committing: false, waiting: VecDeque::new() };
+        let state = OpenState { writer, turns: Turns::default() };
         Self { ino, path, opener, state: Mutex::new(state), writer: AtomicU32::new(opener) }
     }
 
@@ -73,7 +108,7 @@ impl<T: Target> OpenText<T> {
     }
 }
 
-/// A call on an open text.
+/// A call on an open file that changes it, or ends what was changed.
 #[derive(Debug)]
 pub enum Call {
     Write { offset: u64, data: Vec<u8> },
@@ -88,7 +123,15 @@ impl Call {
         matches!(self, Self::Flush)
     }
 
-    fn name(&self) -> &'static str {
+    /// The answer of a file that takes nothing.
+    ///
+    /// # Errors
+    /// `BadHandle` of a write.
+    pub fn of_nothing(&self) -> Result<(), FsError> {
+        if matches!(self, Self::Write { .. }) { Err(FsError::BadHandle) } else { Ok(()) }
+    }
+
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Write { .. } => "write",
             Self::Truncate(_) => "truncate",
@@ -122,9 +165,9 @@ where
     T: Execute<H>,
 {
     let mut state = open.state.lock();
-    if state.committing {
+    if state.turns.is_taken() {
         let (host, again) = (Arc::clone(host), Arc::clone(open));
-        state.waiting.push_back(Box::new(move || run(&host, caller, &again, call, reply)));
+        state.turns.wait(Box::new(move || run(&host, caller, &again, call, reply)));
         return;
     }
     let operation = call.name();
@@ -149,7 +192,7 @@ where
         }
         WriteStep::Commit(Commit { request, warnings }) => {
             // From here to `finish` later calls wait: the lock itself must not be held, the committer takes it to end the commit.
-            state.committing = true;
+            state.turns.take();
             drop(state);
             warn(&**host, &open.path, warnings);
             let (again, of_done) = (Arc::clone(host), Arc::clone(open));
@@ -173,11 +216,9 @@ where
     let (ended, waiting) = {
         let mut state = open.state.lock();
         let ended = state.writer.committed(outcome);
-        state.committing = false;
-        (ended, std::mem::take(&mut state.waiting))
+        (ended, state.turns.give())
     };
     answer(ended.map_err(|failure| T::explained(host, open, failure)));
-    // One of them may commit again; the rest then queue up behind it in their order.
     for call in waiting {
         call();
     }

@@ -1,13 +1,14 @@
 //! File names of keys: K(value) parts and suffixes (docs/filesystem.md 1 and 2).
 
+use super::ITEMS_NAME;
 use crate::codec::digest::Digest;
 use crate::codec::file_name::{self, Decoded};
 use crate::codec::key;
 use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
-use crate::model::AttributeValue;
 use crate::model::api::Version;
 use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, Key};
 
 /// The final suffix of a file beside an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,6 +157,12 @@ pub fn entry_name(key: &EntryKey, form: TextForm) -> String {
 #[must_use]
 pub fn entry_path(key: &EntryKey, form: TextForm) -> String {
     in_collection(key, entry_name(key, form))
+}
+
+/// The path of a base item in its table's directory.
+#[must_use]
+pub fn item_path(key: &Key) -> String {
+    format!("{ITEMS_NAME}/{}", entry_path(&EntryKey { index: None, base: key.clone() }, TextForm::PlainJson))
 }
 
 /// The path of `X.base` below an index's `items/`.

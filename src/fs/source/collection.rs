@@ -3,19 +3,16 @@
 use std::ops::ControlFlow;
 
 use super::{item, scratch};
-use crate::database::{Entries, EntryKey, PartitionKey, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::{AliasNode, EntryInos, Kind, Node};
-use crate::fs::open::directory::Lister;
-use crate::fs::open::found::{Cursor, Entry, Found, Items, Place};
+use crate::database::Entries;
+use crate::fs::node::AliasNode;
+use crate::fs::node::EntryInos;
+use crate::fs::open::found::Items;
+use crate::fs::open::prelude::*;
 use crate::fs::path::names;
 use crate::fs::path::names::{Parsed, Suffix};
 use crate::fs::query::Wanted;
 use crate::fs::write::{KeyPart, TargetKey};
 use crate::model::schema::KeyAttributeType;
-use crate::model::{Key, TableSchema};
 
 /// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
 pub fn resolve(mount: &Mount, source: &Source, partition: &PartitionKey, name: &str) -> Result<Node, FsError> {
@@ -98,9 +95,8 @@ fn unstored(
 }
 
 pub fn attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Attr, FsError> {
-    let node = Node::Collection(source.clone(), partition.clone());
     if let Some(collection) = mount.db.collection(source, partition)? {
-        return Ok(Attr::directory(node.ino(), collection.modified_ms));
+        return Ok(Attr::directory(collection.modified_ms));
     }
     let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
     // The table may be gone.
@@ -110,7 +106,7 @@ pub fn attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<
         Some(since_ms) => since_ms,
         None => scratch::parked_in_ms(mount, source, partition)?.ok_or(FsError::NotFound)?,
     };
-    Ok(Attr::directory(node.ino(), since_ms))
+    Ok(Attr::directory(since_ms))
 }
 
 /// Lists entries of a source: a whole hash-only table, or one collection.
@@ -133,16 +129,8 @@ pub fn lister(mount: &Mount, source: &Source, partition: &PartitionKey) -> Resul
 }
 
 impl Lister for EntryLister {
-    fn start(&mut self, _mount: &Mount) -> Result<(), FsError> {
-        Ok(())
-    }
-
     fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
-        let after = match from {
-            Cursor::Start => None,
-            Cursor::After(position) => Some(position),
-            Cursor::Tail(_) => return Ok(()),
-        };
+        let Some(after) = from.after() else { return Ok(()) };
         let hides = mount.hides_any();
         let source = &self.source;
         if out.wants_items() && source.index.is_none() && !mount.options.pretty {

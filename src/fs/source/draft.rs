@@ -1,14 +1,8 @@
 //! A draft: a table that mkdir made and CreateTable has not. It has its `schema.json` and the folders made in it.
 
 use super::scratch;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::base;
-use crate::fs::open::found::{Listed, listed};
+use crate::fs::open::prelude::*;
 use crate::fs::path::SCHEMA_NAME;
-use crate::model::TableName;
 
 /// `folder` is relative to the draft, empty for the draft itself.
 pub fn resolve(mount: &Mount, table: &TableName, folder: &str, name: &str) -> Result<Node, FsError> {
@@ -22,12 +16,8 @@ pub fn resolve(mount: &Mount, table: &TableName, folder: &str, name: &str) -> Re
 pub fn attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr, FsError> {
     let drafts = mount.drafts.lock();
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
-    let node = match folder {
-        "" => Node::Table(table.clone()),
-        _ if draft.has_folder(folder) => Node::DraftFolder(table.clone(), folder.to_owned()),
-        _ => return Err(FsError::NotFound),
-    };
-    Ok(Attr::directory(node.ino(), draft.created_ms))
+    let is_there = folder.is_empty() || draft.has_folder(folder);
+    if is_there { Ok(Attr::directory(draft.created_ms)) } else { Err(FsError::NotFound) }
 }
 
 /// The attributes of a table's or draft's directory.
@@ -35,7 +25,7 @@ pub fn or_table_attr(mount: &Mount, table: &TableName) -> Result<Attr, FsError> 
     if mount.is_draft(table)? {
         return attr(mount, table, "");
     }
-    Ok(Attr::directory(Node::Table(table.clone()).ino(), mount.table_time(table)?))
+    Ok(Attr::directory(mount.table_time(table)?))
 }
 
 pub fn list(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<Listed>, FsError> {

@@ -1,21 +1,12 @@
 //! A base item or an index entry as a file.
 
-use std::sync::Arc;
-
 use crate::codec::dynamodb_json;
 use crate::codec::json::indent::indent;
-use crate::database::{EntryKey, EntryStat, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::ino;
-use crate::fs::node::{EntryNode, Node, base, entry_ino};
-use crate::fs::path::ITEMS_NAME;
+use crate::fs::node::entry_ino;
+use crate::fs::open::prelude::*;
 use crate::fs::path::names;
 use crate::fs::write::{ItemTarget, KeyPart, TargetKey};
-use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::model::{Error, Item, Key, TableName};
 
 /// The node of an entry.
 pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
@@ -34,17 +25,16 @@ pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat,
 }
 
 pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
-    let ino = entry_ino(&entry.source, &entry.key, entry.form);
     let writable = entry.source.index.is_none();
     match entry.form {
         // Its length is in the record's header: stat of the usual form renders nothing.
         TextForm::PlainJson if !mount.options.pretty && !mount.options.keep_text => {
-            Ok(Attr::entry(ino, &stat(mount, &entry.source, &entry.key)?, writable))
+            Ok(Attr::entry(&stat(mount, &entry.source, &entry.key)?, writable))
         }
         TextForm::PlainJson | TextForm::DynamoDbJson => {
             let (text, stat) = text(mount, entry)?;
             let size = text.len() as u64;
-            Ok(Attr { size, ..Attr::entry(ino, &stat, writable) })
+            Ok(Attr { size, ..Attr::entry(&stat, writable) })
         }
     }
 }
@@ -77,9 +67,8 @@ fn written(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Arc<Vec
 }
 
 /// The attributes of an entry and the version they are of.
-pub fn load(mount: &Mount, source: &Source, key: &EntryKey) -> Result<(Item, EntryStat), FsError> {
-    let entry = EntryNode { source: source.clone(), key: key.clone(), form: TextForm::DynamoDbJson };
-    let (text, stat) = text(mount, &entry)?;
+pub fn load(mount: &Mount, entry: &EntryNode) -> Result<(Item, EntryStat), FsError> {
+    let (text, stat) = text(mount, &EntryNode { form: TextForm::DynamoDbJson, ..entry.clone() })?;
     let item = dynamodb_json::parse(&text);
     Ok((item.map_err(|_| Error::Store(StoreError::Corrupt("an item does not read back")))?, stat))
 }
@@ -116,11 +105,10 @@ pub fn key_of(target: &ItemTarget) -> Option<Key> {
 /// `X.base` exists while its entry does.
 pub fn base_attr(mount: &Mount, source: &Source, key: &EntryKey) -> Result<Attr, FsError> {
     let stat = stat(mount, source, key)?;
-    Ok(Attr::symlink(ino::base_link(source, key), &base_target(key), stat.modified_ms))
+    Ok(Attr::symlink(&base_target(key), stat.modified_ms))
 }
 
 /// From `<Table>/gsi/<index>/items/K(ixpk)/` up to the table and down to the item.
 pub fn base_target(key: &EntryKey) -> String {
-    let base = EntryKey { index: None, base: key.base.clone() };
-    format!("../../../../{ITEMS_NAME}/{}", names::entry_path(&base, TextForm::PlainJson))
+    format!("../../../../{}", names::item_path(&key.base))
 }

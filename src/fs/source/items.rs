@@ -5,19 +5,17 @@ use std::collections::HashMap;
 use super::collection::EntryLister;
 use super::{entry, item, scratch};
 use crate::codec::digest::Digest;
-use crate::database::{Entries, EntryKey, Source};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::{AliasFolder, AliasNode, Kind, Node, base};
-use crate::fs::open::directory::{FixedLister, Lister, fetch_tail};
-use crate::fs::open::found::{Cursor, Entry, Found, Listed, Place, listed};
+use crate::database::Entries;
+use crate::fs::node::AliasFolder;
+use crate::fs::node::AliasNode;
+use crate::fs::node::ino;
+use crate::fs::open::directory::fetch_tail;
+use crate::fs::open::prelude::*;
 use crate::fs::path::names;
 use crate::fs::path::names::Parsed;
 use crate::fs::query::Wanted;
 use crate::fs::write::{KeyPart, TargetKey};
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Key, TableSchema};
 
 pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
     let schema = mount.source_schema(source)?;
@@ -100,14 +98,13 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
 
 /// The folder of a collection whose key is not known: made by mkdir, or known meanwhile.
 pub fn alias_folder_attr(mount: &Mount, folder: &AliasFolder) -> Result<Attr, FsError> {
-    let ino = Node::AliasFolder(Box::new(folder.clone())).ino();
     let source = base(&folder.table);
     if let Some(partition) = mount.db.partition_by_digest(&source, folder.digest)? {
-        return Ok(Attr { ino, ..super::collection::attr(mount, &source, &partition)? });
+        return super::collection::attr(mount, &source, &partition);
     }
     mount.schema(&folder.table)?;
     let since_ms = mount.folders.lock().alias_since(&folder.table, &folder.digest);
-    since_ms.map(|since_ms| Attr::directory(ino, since_ms)).ok_or(FsError::NotFound)
+    since_ms.map(Attr::directory).ok_or(FsError::NotFound)
 }
 
 /// Lists what was stored meanwhile in the folder of a collection.
@@ -136,7 +133,7 @@ pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError>
 /// A file created by a shortened name, once its item is stored: it is the item's, and keeps its inode number while it is open.
 pub fn alias_attr(mount: &Mount, alias: &AliasNode) -> Result<Attr, FsError> {
     match find(mount, &base(&alias.table), &alias.path)? {
-        Node::Entry(found) => Ok(Attr { ino: Node::Alias(Box::new(alias.clone())).ino(), ..entry::attr(mount, &found)? }),
+        Node::Entry(found) => entry::attr(mount, &found),
         _ => Err(FsError::NotFound),
     }
 }
@@ -146,7 +143,15 @@ pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>, FsError
     if is_flat(&schema, source) {
         return Ok(Box::new(EntryLister::new(source.clone(), Entries::All)));
     }
-    Ok(Box::new(CollectionLister { source: source.clone(), kept: HashMap::new(), aliases: Vec::new(), tail: Vec::new() }))
+    let (kept, aliases) = match source.index {
+        Some(_) => (Vec::new(), Vec::new()),
+        None => {
+            let folders = mount.folders.lock();
+            (folders.of(&source.table), folders.aliases_of(&source.table))
+        }
+    };
+    let kept = kept.into_iter().map(|value| (value, false)).collect();
+    Ok(Box::new(CollectionLister { source: source.clone(), kept, aliases, tail: Vec::new() }))
 }
 
 /// Lists the collections of a source, then the folders that exist without items.
@@ -165,15 +170,6 @@ struct CollectionLister {
 }
 
 impl Lister for CollectionLister {
-    fn start(&mut self, mount: &Mount) -> Result<(), FsError> {
-        if self.source.index.is_none() {
-            let kept = mount.folders.lock().of(&self.source.table);
-            self.kept = kept.into_iter().map(|value| (value, false)).collect();
-            self.aliases = mount.folders.lock().aliases_of(&self.source.table);
-        }
-        Ok(())
-    }
-
     fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         if let Cursor::Start | Cursor::After(_) = from {
             self.fetch_collections(mount, from, out)?;
@@ -189,18 +185,15 @@ impl Lister for CollectionLister {
 
 impl CollectionLister {
     fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Found) -> Result<(), FsError> {
-        let after = match from {
-            Cursor::After(position) => Some(position),
-            Cursor::Start | Cursor::Tail(_) => None,
-        };
+        let Some(after) = from.after() else { return Ok(()) };
         let (source, kept) = (&self.source, &mut self.kept);
         mount.db.collections(source, after, &mut |collection, position| {
             if let Some(done) = collection.partition.first().and_then(|value| kept.get_mut(value)) {
                 *done = true;
             }
             let name = &names::collection_name(&collection.partition);
-            let node = Node::Collection(source.clone(), collection.partition);
-            out.push(Entry { ino: node.ino(), kind: Kind::Directory, name }, Place::After(&position.0));
+            let ino = ino::collection(source, &collection.partition);
+            out.push(Entry { ino, kind: Kind::Directory, name }, Place::After(&position.0));
             out.next()
         })?;
         Ok(())

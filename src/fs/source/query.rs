@@ -1,13 +1,8 @@
 //! `query/` and `scan/`: the nodes of `fs::query`'s paths.
 
-use crate::database::{Bill, Source};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::{Kind, Node, query_link_ino};
-use crate::fs::open::computed::Producer;
-use crate::fs::open::directory::Lister;
-use crate::fs::open::found::{Cursor, Entry, Found, Place};
+use crate::database::Bill;
+use crate::fs::node::query_link_ino;
+use crate::fs::open::prelude::*;
 use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted};
 
 /// The `query/` or `scan/` directory of a table or index.
@@ -30,9 +25,9 @@ pub fn attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
     };
     let modified_ms = mount.table_time(&path.schema().name)?;
     Ok(match node {
-        Node::QueryResult(..) => Attr::read_only(node.ino(), 0, modified_ms),
-        Node::QueryLink(path, name) => Attr::symlink(node.ino(), &target(path, name)?, modified_ms),
-        _ => Attr { writable: false, ..Attr::directory(node.ino(), modified_ms) },
+        Node::QueryResult(..) => Attr::read_only(0, modified_ms),
+        Node::QueryLink(path, name) => Attr::symlink(&target(path, name)?, modified_ms),
+        _ => Attr { writable: false, ..Attr::directory(modified_ms) },
     })
 }
 
@@ -71,16 +66,8 @@ impl Lister for QueryLister {
         self.live.held_bytes()
     }
 
-    fn start(&mut self, _mount: &Mount) -> Result<(), FsError> {
-        Ok(())
-    }
-
     fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
-        let after = match from {
-            Cursor::Start => None,
-            Cursor::After(position) => Some(position),
-            Cursor::Tail(_) => return Ok(()),
-        };
+        let Some(after) = from.after() else { return Ok(()) };
         let path = &self.path;
         let listed = path.listing_with(&mut self.live, &*mount.db, after, wanted, &mut |name, position| {
             let ino = query_link_ino(path, &name);

@@ -3,30 +3,24 @@
 use serde_json::{Value, json};
 
 use crate::codec::wire;
-use crate::database::Source;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::mount::text::pretty;
-use crate::fs::node::Node;
-use crate::fs::node::attr::Attr;
+use crate::fs::open::prelude::*;
 use crate::fs::write::schema_change::TIME_TO_LIVE;
+use crate::model::IndexName;
 use crate::model::api::{DescribeTimeToLiveRequest, TimeToLiveStatus};
-use crate::model::{IndexKind, IndexName, TableName, TableSchema};
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
-    let ino = Node::Schema(source.clone()).ino();
     if mount.is_draft(&source.table)? {
         // Both from one look: the draft may become a table between two.
         let drafts = mount.drafts.lock();
         let size = drafts.schema_text(&source.table)?.len() as u64;
         let created_ms = drafts.get(&source.table).map_or(mount.started_ms, |draft| draft.created_ms);
-        return Ok(Attr::file(ino, size, created_ms));
+        return Ok(Attr::file(size, created_ms));
     }
     let size = text(mount, source)?.len() as u64;
     let modified_ms = mount.definition_time(&source.table)?;
     Ok(match source.index {
-        Some(_) => Attr::read_only(ino, size, modified_ms),
-        None => Attr::file(ino, size, modified_ms),
+        Some(_) => Attr::read_only(size, modified_ms),
+        None => Attr::file(size, modified_ms),
     })
 }
 

@@ -2,25 +2,11 @@
 //!
 //! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
 
-use std::sync::Arc;
-
-use crate::database::{EntryKey, PartitionKey, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::node::{Node, base};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::room::Room;
-use crate::fs::open::{OpenFlags, Reply};
+use crate::fs::open::prelude::*;
 use crate::fs::path::ITEMS_NAME;
 use crate::fs::path::names;
 use crate::fs::path::scratch_name::{is_refused_probe, is_scratch_name};
-use crate::fs::process::Caller;
-use crate::fs::time::now_ms;
 use crate::fs::write::scratch::{FileId, Placed};
-use crate::model::TableName;
 use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
 
 /// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
@@ -71,9 +57,9 @@ impl Parked {
 }
 
 impl Room for Parked {
-    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
         let (stat, _) = self.read(mount)?;
-        Ok(Attr::file(at.ino(), stat.bytes, stat.parked_ms))
+        Ok(Attr::file(stat.bytes, stat.parked_ms))
     }
 
     fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -149,10 +135,10 @@ pub fn directory_of(place: &ParkedPlace) -> Node {
     }
 }
 
-pub fn attr(mount: &Mount, id: FileId, ino: u64) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, id: FileId) -> Result<Attr, FsError> {
     let attributes = mount.scratch.lock().attributes(id)?;
     let links = u32::from(attributes.linked);
-    Ok(Attr { links, ..Attr::file(ino, attributes.size, attributes.modified_ms) })
+    Ok(Attr { links, ..Attr::file(attributes.size, attributes.modified_ms) })
 }
 
 /// When the last file was parked in a folder, if there is one: such a folder exists without items.
@@ -219,8 +205,8 @@ pub fn list(mount: &Mount) -> Result<Vec<Listing>, FsError> {
 }
 
 /// The path of an item below the mount.
-pub fn item_path(table: &TableName, entry: &EntryKey) -> String {
-    format!("{table}/{}/{}", ITEMS_NAME, names::entry_path(entry, TextForm::PlainJson))
+pub fn item_path(table: &TableName, key: &Key) -> String {
+    format!("{table}/{}", names::item_path(key))
 }
 
 /// The name of an item collection's folder; `None` of another directory.

@@ -3,21 +3,15 @@
 
 use serde_json::{Value, json};
 
-use crate::database::Source;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::mount::text::pretty;
-use crate::fs::node::Node;
-use crate::fs::node::attr::Attr;
+use crate::fs::open::prelude::*;
 use crate::fs::path::kind_name;
-use crate::model::IndexKind;
 use crate::model::Word;
 use crate::model::api::{IndexDescription, TableDescription};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     let modified_ms = mount.source_time(source)?;
-    Ok(Attr::read_only(Node::Stats(source.clone()).ino(), text(mount, source)?.len() as u64, modified_ms))
+    Ok(Attr::read_only(text(mount, source)?.len() as u64, modified_ms))
 }
 
 pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {

@@ -3,14 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::mount::text::pretty;
-use crate::fs::node::base;
-use crate::fs::node::special::Special;
 use crate::fs::open::host::WAITING_MAX;
-use crate::fs::process::Caller;
-use crate::fs::time::now_ms;
+use crate::fs::open::prelude::*;
 use crate::fs::write::scratch::{SCRATCH_BYTES_MAX, SCRATCH_FILE_BYTES_MAX};
 
 /// `.ddb/stats.json`

@@ -4,13 +4,8 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use crate::database::{EntryKey, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::Special;
-use crate::fs::path::names::entry_path;
-use crate::fs::process::Caller;
-use crate::model::Error;
+use crate::fs::open::prelude::*;
+use crate::fs::path::names::item_path;
 use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
 
 /// Lines of a file, and bytes: it is made in memory. The last line says when there are more.
@@ -31,7 +26,7 @@ fn text(
     at: &Special,
     each: impl FnOnce(&Source, &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>,
 ) -> Result<Vec<u8>, FsError> {
-    let source = at.source.as_ref().ok_or(FsError::NotFound)?;
+    let source = at.of_source()?;
     let mut out = String::new();
     let mut lines = 0;
     each(source, &mut |absence: Absence| {
@@ -48,7 +43,7 @@ fn text(
 
 /// The path is relative to the table, as in query results.
 pub(super) fn line(absence: Absence) -> Value {
-    let path = format!("items/{}", entry_path(&EntryKey { index: None, base: absence.key }, TextForm::PlainJson));
+    let path = item_path(&absence.key);
     match absence.reason {
         AbsenceReason::Lacks(names) => json!({ "path": path, "lacks": names }),
         AbsenceReason::NotYet => json!({ "path": path, "lacks": [], "comes": true }),

@@ -7,25 +7,15 @@
 //! | a shell that has only `>` | `.ddb/last/response.json` has the answer too, also that of a failed request |
 //! | a request takes long, or much memory | it runs on a thread for such work, which waits for memory first |
 
-use std::sync::Arc;
-
 use parking_lot::Mutex;
 
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::grammar::Brackets;
 use crate::codec::wire::WireError;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::{Host, noted, on_behalf_of};
-use crate::fs::open::room::Room;
-use crate::fs::open::special::OpenSpecial;
-use crate::fs::open::{Bytes, OpenFlags, Reply};
-use crate::fs::process::{Caller, same_process};
-use crate::model::Error;
+use crate::fs::open::part;
+use crate::fs::open::prelude::*;
+use crate::fs::open::text::Call;
+use crate::fs::process::same_process;
 use crate::protocol::memory::{READ_FACTOR, bytes_needed, bytes_of, may_have};
 use crate::protocol::{self, Failure, Operation};
 use crate::store::budget::PATIENCE;
@@ -175,9 +165,7 @@ impl Exchange {
 
     fn read(&mut self, offset: u64, size: usize) -> Vec<u8> {
         let start = *self.answer_start.get_or_insert(if offset >= self.written { self.written } else { 0 });
-        let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX).min(self.answer.len());
-        let to = from.saturating_add(size).min(self.answer.len());
-        self.answer.get(from..to).unwrap_or_default().to_vec()
+        self.answer[part(self.answer.len(), offset.saturating_sub(start), size)].to_vec()
     }
 }
 
@@ -212,6 +200,33 @@ impl OpenApi {
         state.answer_start = None;
         state.is_running = false;
     }
+
+    /// Takes the next bytes of a request, and runs it when it is whole.
+    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, (offset, data): (u64, &[u8]), reply: Reply<()>) {
+        let taken = {
+            let mut state = self.state.lock();
+            if state.is_refused {
+                drop(state);
+                // Told already.
+                return reply(Err(FsError::Invalid("a request is at most 16 MiB")));
+            }
+            let taken = state.take(offset, data);
+            // Under the lock that the request was taken with: a second write must not begin another.
+            state.is_running |= matches!(taken, Ok(Some(_)));
+            taken
+        };
+        match taken {
+            Ok(None) => reply(Ok(())),
+            Err(error) => reply(noted(&**host, caller, "write", || self.path.clone(), Err(error))),
+            Ok(Some(request)) => {
+                let again = Arc::clone(host);
+                host.run_long(Box::new(move || {
+                    let ended = self.run(&*again, caller, &request);
+                    reply(noted(&*again, caller, "write", || self.path.clone(), ended));
+                }));
+            }
+        }
+    }
 }
 
 fn call(mount: &Mount, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
@@ -239,40 +254,16 @@ impl OpenSpecial for OpenApi {
         reply(Ok(Bytes::own(read)));
     }
 
-    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, offset: u64, data: &[u8], reply: Reply<()>) {
-        let taken = {
-            let mut state = self.state.lock();
-            if state.is_refused {
-                drop(state);
-                // Told already.
-                return reply(Err(FsError::Invalid("a request is at most 16 MiB")));
+    fn call(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+        match call {
+            Call::Write { offset, data } => self.write(host, caller, (offset, &data), reply),
+            // A child that inherited the descriptor closes its copy before the request is whole.
+            Call::Flush if !self.state.lock().request.is_empty() && same_process(self.opener, caller.pid) => {
+                let cut = FsError::Body("the request is incomplete: its last bracket is missing; nothing was done".to_owned());
+                reply(noted(&**host, caller, "close", || self.path.clone(), Err(cut)));
             }
-            let taken = state.take(offset, data);
-            // Under the lock that the request was taken with: a second write must not begin another.
-            state.is_running |= matches!(taken, Ok(Some(_)));
-            taken
-        };
-        match taken {
-            Ok(None) => reply(Ok(())),
-            Err(error) => reply(noted(&**host, caller, "write", || self.path.clone(), Err(error))),
-            Ok(Some(request)) => {
-                let again = Arc::clone(host);
-                host.run_long(Box::new(move || {
-                    let ended = self.run(&*again, caller, &request);
-                    reply(noted(&*again, caller, "write", || self.path.clone(), ended));
-                }));
-            }
+            _ => reply(Ok(())),
         }
-    }
-
-    fn flush(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
-        let is_begun = !self.state.lock().request.is_empty();
-        // A child that inherited the descriptor closes its copy before the request is whole.
-        if !is_begun || !same_process(self.opener, caller.pid) {
-            return reply(Ok(()));
-        }
-        let cut = FsError::Body("the request is incomplete: its last bracket is missing; nothing was done".to_owned());
-        reply(noted(&**host, caller, "close", || self.path.clone(), Err(cut)));
     }
 
     fn size(&self) -> Option<u64> {

@@ -1,16 +1,7 @@
 //! `.ddb/accesslog`: every call as it ends, for who reads it at that time.
 
-use std::sync::Arc;
-
-use crate::fs::FsError;
 use crate::fs::mount::calls::{AHEAD_BYTES_MAX, Ahead};
-use crate::fs::node::special::SpecialNode;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::room::Room;
-use crate::fs::open::special::OpenSpecial;
-use crate::fs::open::{Bytes, Reply};
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
 
 pub struct AccessLog;
 

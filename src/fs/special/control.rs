@@ -1,17 +1,12 @@
 //! `<Table>/ctl`: commands to a table or a draft. One write is one command.
 
-use std::sync::Arc;
-
 use super::schema;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::Special;
-use crate::fs::open::host::Host;
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
 use crate::fs::write::{draft, index_draft};
 use crate::model::api::DeleteTableRequest;
 
-const USAGE: &str = "\
+/// What it says when it is read.
+pub const USAGE: &str = "\
 create pk:S [sk:N]              make this draft a table
 drop                            delete this table with its items
 gsi NAME key:S [sort:N] [keys | all | include=a,b]
@@ -19,14 +14,9 @@ gsi NAME key:S [sort:N] [keys | all | include=a,b]
 gsi-propagation pause | resume  stop the global indexes where they are, and let them go on
 ";
 
-/// What it says when it is read.
-pub fn usage(_mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    Ok(USAGE.as_bytes().to_vec())
-}
-
 /// Does what one write says. A table may take long to go: it is done on a thread of its own.
 pub fn command(host: &Arc<dyn Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
-    let (mount, table) = (host.mount(), at.table().ok_or(FsError::NotFound)?);
+    let (mount, table) = (host.mount(), at.of_table()?);
     let text = std::str::from_utf8(data).map_err(|_| FsError::Invalid("a command is text"))?;
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {

@@ -1,28 +1,18 @@
 //! Files that are a text made from the database or the mount, and perhaps take commands: one row each, which is all that has to be
 //! said to have another one. The function of a row is in the file of its feature.
 
-use std::sync::Arc;
-
 use super::{about, absence, advice, control, describe, heat, last, metrics, mount_control, picture, plan, scratch, shapes, ttl};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::{Host, noted};
-use crate::fs::open::room::Room;
-use crate::fs::open::special::OpenSpecial;
-use crate::fs::open::{OpenFlags, Reply};
-use crate::fs::process::{Caller, session_of};
+use crate::fs::node::special::Feature;
+use crate::fs::open::prelude::*;
+use crate::fs::open::text::Call;
 use crate::fs::source::draft;
-use crate::fs::time::now_ms;
 use crate::model::layout::Window::{Day, Hour, Minute};
 
 /// In the directory of a table or a draft; listed when the mount shows all.
 pub static OF_TABLE: [Derived; 12] = [
     Derived::text("describe.json", describe::text),
     Derived::text("schema.plan", plan::text).of_drafts_too().opened(plan::open),
-    Derived::text("ctl", control::usage).of_drafts_too().taking(Runs::Long, control::command),
+    Derived::text("ctl", |_, _, _| Ok(control::USAGE.into())).of_drafts_too().taking(Runs::Long, control::command),
     Derived::text("advice.md", advice::text).of_mount().reading(Effort::TableNow),
     Derived::text("shapes.md", shapes::markdown).reading(Effort::Table),
     Derived::text("shapes.json", shapes::json).reading(Effort::Table),
@@ -56,7 +46,7 @@ pub static OF_PARTITIONS: [Derived; 8] = [
 pub static OF_SERVICE: [Derived; 13] = [
     Derived::text(".ddb/capacity.json", metrics::all_text),
     Derived::text(".ddb/config.json", about::config),
-    Derived::text(".ddb/ctl", mount_control::usage).taking(Runs::Here, mount_control::command),
+    Derived::text(".ddb/ctl", |_, _, _| Ok(mount_control::USAGE.into())).taking(Runs::Here, mount_control::command),
     Derived::text(".ddb/errors/last", |mount, _, caller| Ok(mount.journal.last(session_of(caller.pid), now_ms()).into_bytes())),
     Derived::text(".ddb/errors.ndjson", |mount, _, _| Ok(mount.journal.all().into_bytes())),
     Derived::text(".ddb/last/capacity.json", last::capacity),
@@ -205,8 +195,9 @@ impl std::fmt::Debug for OpenCommand {
 }
 
 impl OpenSpecial for OpenCommand {
-    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
-        let (again, data, runs) = (Arc::clone(host), data.to_vec(), self.runs);
+    fn call(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+        let Call::Write { data, .. } = call else { return reply(Ok(())) };
+        let (again, runs) = (Arc::clone(host), self.runs);
         let work = move || {
             let ended = (self.run)(&again, &self.at, &data);
             reply(noted(&*again, caller, "write", || self.at.path.clone(), ended));

@@ -1,22 +1,9 @@
 //! With `-o restore`, and in a table that a program copies another one into: files and directories that a program restores in a place
 //! of derived ones. What is written to them is taken and forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
 
-use std::sync::Arc;
-
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::node::{Kind, Node, base};
-use crate::fs::open::found::Listed;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::room::Room;
-use crate::fs::open::special::OpenSpecial;
-use crate::fs::open::{OpenFlags, Reply};
+use crate::fs::open::prelude::*;
+use crate::fs::open::text::Call;
 use crate::fs::path::{QUERIES_NAME, table_name};
-use crate::fs::process::Caller;
-use crate::fs::time::now_ms;
-use crate::model::TableName;
 
 fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
     format!("{}/{name}", mount.path(parent))
@@ -95,7 +82,7 @@ pub fn sink() -> Handle {
 struct Sink;
 
 impl OpenSpecial for Sink {
-    fn write(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, _offset: u64, _data: &[u8], reply: Reply<()>) {
+    fn call(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, _call: Call, reply: Reply<()>) {
         reply(Ok(()));
     }
 }

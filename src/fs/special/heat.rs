@@ -9,13 +9,8 @@ use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_n
 use crate::codec::calendar::iso;
 use crate::codec::digest::hex;
 use crate::database::layout::Layout;
-use crate::database::{PartitionKey, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::Special;
+use crate::fs::open::prelude::*;
 use crate::fs::path::{names, partition_name};
-use crate::fs::process::Caller;
-use crate::model::IndexKind;
 use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, ThrottleWarning, Window};
 
 /// Keys and collections that are told of.
@@ -49,7 +44,7 @@ pub fn big(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsEr
 
 /// The text of a file of a table or index that is there.
 fn text(mount: &Mount, at: &Special, make: impl FnOnce(&Mount, &Source) -> Result<String, FsError>) -> Result<Vec<u8>, FsError> {
-    let source = at.source.as_ref().ok_or(FsError::NotFound)?;
+    let source = at.of_source()?;
     mount.source_schema(source)?;
     Ok(make(mount, source)?.into_bytes())
 }

@@ -1,25 +1,12 @@
 //! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the end of an index by rmdir.
 
-use std::sync::Arc;
-
-use crate::database::Source;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::room::{Room, open_text};
-use crate::fs::open::text::{Execute, OpenText};
-use crate::fs::open::{OpenFlags, Outcome};
+use crate::fs::open::prelude::*;
 use crate::fs::path::{GLOBAL_NAME, SCHEMA_NAME, table_name};
-use crate::fs::process::Caller;
 use crate::fs::source::schema;
 use crate::fs::write::index_draft::{IndexTarget, template};
+use crate::model::IndexName;
 use crate::model::api::UpdateTableRequest;
 use crate::model::api::update_table::IndexUpdate;
-use crate::model::{Error, IndexKind, IndexName, TableName};
 
 /// The draft of that name in a table's `gsi/`, if there is one.
 #[must_use]
@@ -93,7 +80,7 @@ fn schema_node(at: &Special) -> Node {
 
 /// The table and the index that it is to have.
 fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
-    let source = at.source.as_ref().ok_or(FsError::NotFound)?;
+    let source = at.of_source()?;
     Ok((&source.table, source.index.as_ref().ok_or(FsError::NotFound)?))
 }
 

@@ -1,10 +1,7 @@
 //! `.ddb/last/`: the answer to the last call of the reader's own session, as the API would have given it, and what it consumed.
 
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
 use crate::fs::mount::last::capacity_text;
-use crate::fs::node::special::Special;
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
 
 /// `.ddb/last/response.json`
 pub fn response(mount: &Mount, _at: &Special, caller: Caller) -> Result<Vec<u8>, FsError> {

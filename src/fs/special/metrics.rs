@@ -3,11 +3,7 @@
 
 use crate::codec::metrics::{capacity, points, prometheus};
 use crate::database::layout::Layout;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::mount::text::pretty;
-use crate::fs::node::special::Special;
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
 use crate::model::layout::{Metrics, TableMetrics};
 
 /// `<Table>/capacity.json`
@@ -34,7 +30,7 @@ fn of_table(
     at: &Special,
     render: impl FnOnce(&Metrics, &TableMetrics, &dyn Layout) -> Vec<u8>,
 ) -> Result<Vec<u8>, FsError> {
-    let (layout, table) = (mount.layout()?, at.table().ok_or(FsError::NotFound)?);
+    let (layout, table) = (mount.layout()?, at.of_table()?);
     let metrics = layout.metrics(std::slice::from_ref(table))?;
     let table = metrics.tables.first().ok_or(FsError::NotFound)?;
     Ok(render(&metrics, table, layout))

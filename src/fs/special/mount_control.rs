@@ -1,24 +1,14 @@
 //! `.ddb/ctl`: commands to the mount. One write is one command.
 
-use std::sync::Arc;
+use crate::fs::open::prelude::*;
 
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::Special;
-use crate::fs::open::host::Host;
-use crate::fs::process::Caller;
-
-const USAGE: &str = "\
+/// What it says when it is read.
+pub const USAGE: &str = "\
 flush      perform at once what waits: items renamed away by an editor are deleted, and their texts parked, after 2 seconds
 release    end every read that waits (stream/follow, .ddb/accesslog) as at the end of a file, and what waits for a service elsewhere
            with an error, so that the mount can be unmounted
 clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
 ";
-
-/// What it says when it is read.
-pub fn usage(_mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    Ok(USAGE.as_bytes().to_vec())
-}
 
 /// Does what one write says.
 pub fn command(host: &Arc<dyn Host>, _at: &Special, data: &[u8]) -> Result<(), FsError> {

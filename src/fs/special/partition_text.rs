@@ -1,9 +1,7 @@
 //! What partitions, the keys in them and their boundaries are called.
 
 use crate::codec::digest::hex;
-use crate::database::{PartitionKey, Source};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
+use crate::fs::open::prelude::*;
 use crate::fs::path::names;
 use crate::model::layout::SplitCandidate;
 

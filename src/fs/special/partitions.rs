@@ -8,24 +8,15 @@ use super::derived::{OF_PARTITIONS, row};
 use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
 use crate::codec::key::partition_digest;
 use crate::codec::shown;
-use crate::database::{Entries, PartitionKey, Position, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
+use crate::database::Entries;
 use crate::fs::node::ino::{self, Role};
-use crate::fs::node::special::{Effort, Special, SpecialNode};
-use crate::fs::node::{Kind, Node};
-use crate::fs::open::directory::Lister;
-use crate::fs::open::found::{Cursor, Entry, Found, Listed, Place, listed};
-use crate::fs::open::room::Room;
+use crate::fs::open::prelude::*;
 use crate::fs::path::names::{self, Parsed, Suffix};
 use crate::fs::path::{PARTITIONS_NAME, partition_name};
-use crate::fs::process::Caller;
 use crate::fs::query::Wanted;
 use crate::fs::source::collection::{self, EntryLister};
 use crate::fs::source::entry;
 use crate::fs::source::items::partition_types;
-use crate::model::Error;
 use crate::model::layout::{Load, PartitionReport, PlaceRange, Window};
 
 const STATS_NAME: &str = "stats.json";
@@ -45,12 +36,8 @@ pub fn node(mount: &Mount, source: &Source) -> Node {
     Special::directory(path, Some(source.clone()), above, Directory).into()
 }
 
-fn source_of(at: &Special) -> Result<&Source, FsError> {
-    at.source.as_ref().ok_or(FsError::NotFound)
-}
-
 fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsError> {
-    let partitions = mount.layout()?.partitions(source_of(at)?, Window::Minute)?;
+    let partitions = mount.layout()?.partitions(at.of_source()?, Window::Minute)?;
     partitions.into_iter().find(|partition| partition.id == id).ok_or(FsError::NotFound)
 }
 
@@ -72,7 +59,7 @@ fn keys(at: &Special, id: u32) -> Node {
 /// `p07/keys/K`: a link to the folder of the collection, or the file of the item; of a collection that is cut a directory.
 fn key(at: &Special, (id, range): (u32, &PlaceRange), name: &str, key: PartitionKey) -> Node {
     if range.part_of(partition_digest(&key)).is_none() {
-        return at.child(name, Link(id, key)).of_kind(Kind::Symlink).into();
+        return link(at, id, name, key, false);
     }
     // It may have been the link, by the same path, until it was cut.
     let identity = format!("{}/{name}/", at.path);
@@ -81,14 +68,18 @@ fn key(at: &Special, (id, range): (u32, &PlaceRange), name: &str, key: Partition
 
 /// `p07/keys/K/X.json`: a link to the file of the item.
 fn item(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
-    at.child(name, ItemLink(id, key.clone())).of_kind(Kind::Symlink).into()
+    link(at, id, name, key.clone(), true)
+}
+
+fn link(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) -> Node {
+    at.child(name, Link { id, key, is_of_item }).of_kind(Kind::Symlink).into()
 }
 
 struct Directory;
 
 impl Room for Directory {
     fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        mount.source_time(source_of(at)?)
+        mount.source_time(at.of_source()?)
     }
 
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
@@ -104,7 +95,7 @@ impl Room for Directory {
     }
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        let partitions = match mount.layout()?.partitions(source_of(at)?, Window::Minute) {
+        let partitions = match mount.layout()?.partitions(at.of_source()?, Window::Minute) {
             // Nobody can name one, and whoever looks at a whole tree goes on.
             Err(Error::Unavailable(_)) => Vec::new(),
             partitions => partitions?,
@@ -116,7 +107,7 @@ impl Room for Directory {
 /// The time of what is there as long as its partition is.
 fn partition_ms(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
     report(at, mount, id)?;
-    mount.source_time(source_of(at)?)
+    mount.source_time(at.of_source()?)
 }
 
 /// `p07/`
@@ -151,7 +142,7 @@ impl Room for StatsFile {
 
     /// Without counting what lies in the partition.
     fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
-        Ok(Attr::read_only(at.ino(), STATS_BYTES as u64, self.modified_ms(at, mount)?))
+        Ok(Attr::read_only(STATS_BYTES as u64, self.modified_ms(at, mount)?))
     }
 
     fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -174,25 +165,38 @@ impl Room for Keys {
 
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
         let range = report(at, mount, self.0)?.range;
-        Ok(Box::new(KeyLister { keys: at.clone(), id: self.0, range, is_flat: is_flat(mount, source_of(at)?)? }))
+        Ok(Box::new(KeyLister { keys: at.clone(), id: self.0, range, is_flat: is_flat(mount, at.of_source()?)? }))
     }
 }
 
-/// `p07/keys/K` of a collection that is whole in the partition.
-struct Link(u32, PartitionKey);
+/// A link in `keys/`: `p07/keys/K` of a collection that is whole in the partition, or `p07/keys/K/X.json`.
+struct Link {
+    id: u32,
+    key: PartitionKey,
+    is_of_item: bool,
+}
+
+impl Link {
+    /// Its own name is that of the folder or file; two of an item.
+    fn target(&self, at: &Special) -> String {
+        let (up, names) = if self.is_of_item { ("../../../..", 2) } else { ("../../..", 1) };
+        let start = at.path.rmatch_indices('/').nth(names - 1).map_or(0, |(place, _)| place + 1);
+        format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
+    }
+}
 
 impl Room for Link {
     fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        collection_ms(at, mount, self.0, &self.1)
+        if self.is_of_item { item_ms(at, mount, self.id, &self.key) } else { collection_ms(at, mount, self.id, &self.key) }
     }
 
     fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
-        Ok(Attr::symlink(at.ino(), &target(at, "../../..", 1), self.modified_ms(at, mount)?))
+        Ok(Attr::symlink(&self.target(at), self.modified_ms(at, mount)?))
     }
 
     fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
         self.modified_ms(at, mount)?;
-        Ok(target(at, "../../..", 1))
+        Ok(self.target(at))
     }
 }
 
@@ -210,46 +214,22 @@ impl Room for Part {
 
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
         let range = report(at, mount, self.0)?.range.part_of(partition_digest(&self.1)).ok_or(FsError::NotFound)?;
-        let entries = EntryLister::new(source_of(at)?.clone(), Entries::Within(range));
+        let entries = EntryLister::new(at.of_source()?.clone(), Entries::Within(range));
         Ok(Box::new(PartLister { part: at.clone(), id: self.0, key: self.1.clone(), entries }))
     }
-}
-
-/// `p07/keys/K/X.json`
-struct ItemLink(u32, PartitionKey);
-
-impl Room for ItemLink {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        item_ms(at, mount, self.0, &self.1)
-    }
-
-    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
-        Ok(Attr::symlink(at.ino(), &target(at, "../../../..", 2), self.modified_ms(at, mount)?))
-    }
-
-    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
-        self.modified_ms(at, mount)?;
-        Ok(target(at, "../../../..", 2))
-    }
-}
-
-/// Where a link in `keys/` points: so many names at the end of its own path are those of the folder or file.
-fn target(at: &Special, up: &str, names: usize) -> String {
-    let start = at.path.rmatch_indices('/').nth(names - 1).map_or(0, |(place, _)| place + 1);
-    format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
 }
 
 fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> {
     let report = report(at, mount, id)?;
     let layout = mount.layout()?;
-    let (content, candidate) = layout.partition_content(source_of(at)?, &report)?;
+    let (content, candidate) = layout.partition_content(at.of_source()?, &report)?;
     let limits = layout.partition_limits();
     let json = json!({
         "name": partition_name(report.id),
         "hash_from": hex_bound(&report.range.from),
         "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
-        "key_from": key_bound(mount, source_of(at)?, &report.range.from)?,
-        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, source_of(at)?, to)).transpose()?.flatten(),
+        "key_from": key_bound(mount, at.of_source()?, &report.range.from)?,
+        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, at.of_source()?, to)).transpose()?.flatten(),
         "origin": report.origin.name(),
         "since": crate::codec::calendar::iso(report.since_ms),
         "collections": content.collections,
@@ -293,7 +273,7 @@ fn load_json(load: &Load) -> serde_json::Value {
 
 /// The collection that a name in `keys/` means, and the name in full.
 fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
-    let source = source_of(at)?;
+    let source = at.of_source()?;
     let is_flat = is_flat(mount, source)?;
     let stem = match (is_flat, names::split_suffix(name)) {
         (false, _) => name,
@@ -310,7 +290,7 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
 
 /// The link to an item is there while the item is stored, and lies in the partition.
 fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let (source, name) = (source_of(at)?, at.path.rsplit_once('/').map_or("", |(_, name)| name));
+    let (source, name) = (at.of_source()?, at.path.rsplit_once('/').map_or("", |(_, name)| name));
     let Node::Entry(found) = collection::resolve(mount, source, key, name)? else { return Err(FsError::NotFound) };
     let is_inside = found.form == TextForm::PlainJson && mount.layout()?.partition_of_entry(source, &found.key)? == id;
     if is_inside { Ok(entry::stat(mount, source, &found.key)?.modified_ms) } else { Err(FsError::NotFound) }
@@ -322,7 +302,7 @@ fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Re
     let digest = partition_digest(key);
     let first = range.from.first_chunk::<16>().map_or(&range.from[..], |first| &first[..]);
     let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
-    let collection = mount.db.collection(source_of(at)?, key)?;
+    let collection = mount.db.collection(at.of_source()?, key)?;
     collection.filter(|_| is_inside).map(|collection| collection.modified_ms).ok_or(FsError::NotFound)
 }
 
@@ -335,18 +315,9 @@ struct KeyLister {
 }
 
 impl Lister for KeyLister {
-    fn start(&mut self, mount: &Mount) -> Result<(), FsError> {
-        self.range = report(&self.keys, mount, self.id)?.range;
-        Ok(())
-    }
-
     fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
-        let after: Option<&Position> = match from {
-            Cursor::After(position) => Some(position),
-            Cursor::Start => None,
-            Cursor::Tail(_) => return Ok(()),
-        };
-        mount.layout()?.collections_in(source_of(&self.keys)?, &self.range, after, &mut |collection, position| {
+        let Some(after) = from.after() else { return Ok(()) };
+        mount.layout()?.collections_in(self.keys.of_source()?, &self.range, after, &mut |collection, position| {
             let name = key_name(self.is_flat, &collection.partition);
             let node = key(&self.keys, (self.id, &self.range), &name, collection.partition);
             out.push(listed(&node, &name).entry(), Place::After(&position.0));
@@ -365,10 +336,6 @@ struct PartLister {
 }
 
 impl Lister for PartLister {
-    fn start(&mut self, mount: &Mount) -> Result<(), FsError> {
-        self.entries.start(mount)
-    }
-
     fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         let mut entries = Found::default();
         self.entries.fetch(mount, from, wanted, &mut entries)?;

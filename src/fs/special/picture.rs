@@ -4,21 +4,17 @@ use crate::codec::digest::hex;
 use crate::codec::key::partition_digest;
 use crate::codec::metrics::heat_svg;
 use crate::codec::metrics::heat_svg::data::{KEYS_MAX, Lane, Named, Picture};
-use crate::database::Source;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::Special;
+use crate::fs::open::prelude::*;
 use crate::inspect::violations::table::cell;
 use crate::model::layout::{BigCollection, HotKey, Window};
 use crate::model::schema::{KeyAttribute, TableSchema};
-use crate::model::{AttributeValue, IndexKind};
 
 /// Largest collections that are looked at for those of each partition.
 const BIG_MAX: usize = 256;
 
 /// The picture of a table that is there.
 pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
-    let source = at.source.as_ref().ok_or(FsError::NotFound)?;
+    let source = at.of_source()?;
     let schema = mount.schema(&source.table)?;
     let mut lanes = vec![lane(mount, source, &schema, window)?];
     for index in schema.indexes_of(IndexKind::Global) {

@@ -1,26 +1,16 @@
 //! `<Table>/schema.plan`: what writing a definition would do, for lookup only. Written as `schema.json` is, read back as ordered steps
 //! and refusals; each session reads its own.
 
-use std::sync::Arc;
-
 use serde_json::json;
 
 use super::schema;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::mount::text::pretty;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::OpenFlags;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::room::open_text;
-use crate::fs::process::{Caller, session_of};
+use crate::fs::open::prelude::*;
 use crate::fs::write::schema_target::PlanTarget;
 
 /// The plan that the caller's session made last, or how to make one.
 pub fn text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsError> {
-    let table = at.table().ok_or(FsError::NotFound)?;
-    let plan = mount.plans.lock().get(table, session_of(caller.pid));
+    let table = at.of_table()?;
+    let plan = mount.plans.lock().get(&(table.clone(), session_of(caller.pid)), now_ms()).cloned();
     Ok(plan.unwrap_or_else(|| {
         pretty(&json!({
             "table": table.as_str(),
@@ -34,6 +24,6 @@ pub fn text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsEr
 
 /// OPEN of a writer.
 pub fn open(host: &Arc<dyn Host>, at: &SpecialNode, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-    let target = PlanTarget(schema::target(host.mount(), at.table().ok_or(FsError::NotFound)?)?);
+    let target = PlanTarget(schema::target(host.mount(), at.of_table()?)?);
     Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
 }

@@ -1,29 +1,18 @@
 //! CreateTable and UpdateTable by a written `schema.json`, and the plan of one (`schema.plan`).
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::codec::json::document::Document;
 use crate::codec::{file_name, wire};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::mount::text::pretty;
-use crate::fs::open::Outcome;
-use crate::fs::open::host::Host;
-use crate::fs::open::text::warn;
-use crate::fs::open::text::{Execute, OpenText};
+use crate::fs::open::prelude::*;
 use crate::fs::path::{QUERIES_NAME, table_name};
-use crate::fs::process::session_of;
 use crate::fs::source::schema;
 use crate::fs::special::{dropped, forecast, queries};
-use crate::fs::time::now_ms;
 use crate::fs::write::Drafts;
 use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
 use crate::model::schema::KeyType;
-use crate::model::{Error, TableName};
 
 impl Execute<dyn Host> for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.
@@ -45,7 +34,7 @@ impl Execute<dyn Host> for PlanTarget {
             let table = open.state.lock().writer.target().0.table.clone();
             let planned = plan(again.mount(), &table, request);
             if let Ok(text) = &planned {
-                again.mount().plans.lock().keep(&table, session_of(open.opener), text.clone());
+                again.mount().plans.lock().keep((table.clone(), session_of(open.opener)), text.clone(), now_ms());
             }
             done(planned.map(|_| 0));
         }));

@@ -12,17 +12,9 @@
 use crate::codec::calendar::iso;
 use crate::codec::digest::{digest, hex};
 use crate::codec::file_name::NAME_BYTES_MAX;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::node::{Node, base};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::room::Room;
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
 use crate::fs::source::items;
 use crate::fs::source::scratch::{self, Listing, folder_name};
-use crate::fs::time::now_ms;
-use crate::model::TableName;
 use crate::model::api::parked::PARKED_KEPT_MS;
 
 const PATH: &str = ".ddb/scratch";
@@ -141,8 +133,7 @@ pub fn warnings(mount: &Mount) -> String {
     let lines = waiting.into_iter().filter_map(|((table, key), file)| {
         let place = mount.scratch.lock().place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
         let (directory, name) = place?;
-        let entry = crate::database::EntryKey { index: None, base: key };
-        let item = scratch::item_path(&table, &entry);
+        let item = scratch::item_path(&table, &key);
         let text = warning(&directory, &name, now_ms() + PARKED_KEPT_MS);
         let line = serde_json::json!({"time_ms": now_ms(), "path": item, "text": text});
         Some(format!("{line}\n"))

@@ -2,13 +2,8 @@
 
 use super::derived::{OF_SERVICE, row};
 use super::{api, calls, help, scratch};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::{Effort, Special, SpecialNode};
-use crate::fs::node::{Node, ROOT_INO};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::names::Names;
-use crate::fs::open::room::Room;
+use crate::fs::node::ROOT_INO;
+use crate::fs::open::prelude::*;
 use crate::fs::path::{HELP_NAME, SERVICE_NAME};
 
 /// What is in `.ddb/` beside the rows of [`OF_SERVICE`].

@@ -8,32 +8,15 @@
 //! A table has a new stream each time one is enabled; these files are of the newest. What is read of it, and the lines, are in
 //! `mount/stream`.
 
-use std::sync::Arc;
-
 use parking_lot::Mutex;
 
 use super::help;
 use crate::database::Bill;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
 use crate::fs::mount::stream::line;
 use crate::fs::mount::stream::log::{DAY_MS, Log, LogName};
 use crate::fs::mount::stream::records::{Records, after};
-use crate::fs::node::Node;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Effort, Special, SpecialNode};
-use crate::fs::open::computed::Producer;
-use crate::fs::open::found::Listed;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::{Host, noted};
-use crate::fs::open::names::Names;
-use crate::fs::open::room::Room;
-use crate::fs::open::special::OpenSpecial;
-use crate::fs::open::{Bytes, Reply};
+use crate::fs::open::prelude::*;
 use crate::fs::path::{HELP_NAME, STREAM_NAME};
-use crate::fs::process::Caller;
-use crate::fs::time::now_ms;
-use crate::model::TableName;
 use crate::model::api::{ShardPosition, StreamName};
 
 const LOG_NAME: &str = "log.ndjson";
@@ -44,8 +27,8 @@ const PAGE_RECORDS: u32 = 1_000;
 const AHEAD_RECORDS_MAX: u32 = 100;
 
 const NAMES: Names<Special> = Names(&[
-    (LOG_NAME, true, |mount, at| Ok(log_at(at, of_table(mount, table_of(at)?)?, now_ms()))),
-    ("follow", false, |mount, at| of_table(mount, table_of(at)?).map(|_| at.child("follow", Follow).taking(Effort::Waits).into())),
+    (LOG_NAME, true, |mount, at| Ok(log_at(at, of_table(mount, at.of_table()?)?, now_ms()))),
+    ("follow", false, |mount, at| of_table(mount, at.of_table()?).map(|_| at.child("follow", Follow).taking(Effort::Waits).into())),
     ("since", false, |_, at| Ok(at.child_directory("since", SinceDirectory).into())),
     (HELP_NAME, false, |_, at| Ok(help::node(&at.path, help::STREAM, at.source.clone()))),
 ]);
@@ -54,10 +37,6 @@ const NAMES: Names<Special> = Names(&[
 #[must_use]
 pub fn node(table: &TableName) -> Node {
     Special::directory_in_table(table, STREAM_NAME, Directory).into()
-}
-
-fn table_of(at: &Special) -> Result<&TableName, FsError> {
-    at.table().ok_or(FsError::NotFound)
 }
 
 /// The newest stream of a table.
@@ -106,10 +85,10 @@ impl LogFile {
 }
 
 impl Room for LogFile {
-    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
         let log = self.look(mount)?;
         let log = log.lock();
-        Ok(Attr::read_only(at.ino(), log.bytes, log.modified_ms))
+        Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
 
     fn open_reader(&self, at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller) -> Result<Handle, FsError> {
@@ -150,12 +129,12 @@ struct Since(ShardPosition);
 
 impl Room for Since {
     fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        of_table(mount, table_of(at)?)?;
-        mount.table_time(table_of(at)?)
+        of_table(mount, at.of_table()?)?;
+        mount.table_time(at.of_table()?)
     }
 
     fn producer(&self, at: &Special, mount: &Mount) -> Result<Box<dyn Producer>, FsError> {
-        Ok(Box::new(Reading(Records::at(&*mount.db, of_table(mount, table_of(at)?)?, self.0)?)))
+        Ok(Box::new(Reading(Records::at(&*mount.db, of_table(mount, at.of_table()?)?, self.0)?)))
     }
 }
 
@@ -179,7 +158,7 @@ impl Room for Follow {
     }
 
     fn open_reader(&self, at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller) -> Result<Handle, FsError> {
-        let (mount, table) = (host.mount(), table_of(at)?);
+        let (mount, table) = (host.mount(), at.of_table()?);
         let records = Records::at(&*mount.db, of_table(mount, table)?, ShardPosition::Latest)?;
         let ahead = Mutex::new(Ahead { records, bytes: Vec::new() });
         Ok(Handle::Special(Arc::new(OpenFollow { table: table.clone(), ahead })))

@@ -1,33 +1,21 @@
 //! `<Table>/ttl`: time to live. Reading shows it and what goes next; a write enables or disables it.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::database::{EntryKey, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::mount::text::pretty;
-use crate::fs::node::special::Special;
-use crate::fs::open::host::Host;
+use crate::fs::open::prelude::*;
 use crate::fs::path::names;
-use crate::fs::process::Caller;
 use crate::model::Word;
 use crate::model::api::{DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, UpdateTimeToLiveRequest};
-use crate::model::{Error, TableName};
 
 /// Items shown that go next.
 const NEXT_MAX: usize = 20;
 
 /// What it says when it is read.
 pub fn text(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    let table = at.table().ok_or(FsError::NotFound)?;
+    let table = at.of_table()?;
     let described = describe(mount, table)?;
-    let shown = |(ms, key)| {
-        let path = names::entry_path(&EntryKey { index: None, base: key }, TextForm::PlainJson);
-        json!({"expires": calendar::iso(ms), "item": format!("items/{path}")})
-    };
+    let shown = |(ms, key)| json!({"expires": calendar::iso(ms), "item": names::item_path(&key)});
     let next: Option<Vec<Value>> = match mount.db.expiring(table, NEXT_MAX) {
         Err(Error::Unavailable(_)) => None,
         next => Some(next?.into_iter().map(shown).collect()),
@@ -43,7 +31,7 @@ fn describe(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveRespon
 pub fn command(host: &Arc<dyn Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
     const USAGE: FsError =
         FsError::Invalid("write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable");
-    let (mount, table) = (host.mount(), at.table().ok_or(FsError::NotFound)?);
+    let (mount, table) = (host.mount(), at.of_table()?);
     let text = std::str::from_utf8(data).map_err(|_| USAGE)?.trim();
     let (enabled, attribute_name) = match text.split_once(char::is_whitespace) {
         None if text.is_empty() => return Ok(()),

@@ -1,18 +1,11 @@
 //! `gsi/` and `lsi/`, and an index's own directory. Below its `items/` it is like a table's: see `fs::source`.
 
-use crate::database::Source;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::special::Special;
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::names::Names;
+use crate::fs::open::prelude::*;
 use crate::fs::path::{HELP_NAME, ITEMS_NAME, PARTITIONS_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME};
 use crate::fs::query::QueryKind;
 use crate::fs::source::query;
 use crate::fs::special::derived::{OF_INDEX, row};
 use crate::fs::special::{help, index_draft, partitions};
-use crate::model::{IndexKind, TableName};
 
 pub fn resolve_index(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Result<Node, FsError> {
     let schema = mount.schema(table)?;

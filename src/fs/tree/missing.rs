@@ -5,14 +5,11 @@
 //! with is told rather than what the same program missed right after.
 
 use super::{index, table};
-use crate::fs::mount::Mount;
 use crate::fs::mount::journal::Failed;
-use crate::fs::node::Node;
+use crate::fs::open::prelude::*;
 use crate::fs::path::kind_name;
 use crate::fs::path::scratch_name::is_refused_probe;
-use crate::fs::process::Caller;
 use crate::fs::query::nearest::misspelt;
-use crate::model::{IndexKind, TableName};
 
 /// Names told at most.
 const NAMES_MAX: usize = 12;

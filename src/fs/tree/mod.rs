@@ -12,18 +12,10 @@ pub use index::names as index_names;
 pub use missing::{explain, is_worth_telling};
 pub use table::names as table_names;
 
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::{AliasFolder, Kind, Node, base};
-use crate::fs::open::computed::Producer;
-use crate::fs::open::directory::{FixedLister, Lister};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::room::room;
-use crate::fs::process::Caller;
+use crate::fs::node::AliasFolder;
+use crate::fs::open::prelude::*;
 use crate::fs::source::{collection, draft, entry, items, query, schema, scratch, stats};
 use crate::fs::special::dropped;
-use crate::model::TableName;
 
 /// What `name` means in the directory `parent`, whether or not it exists.
 ///
@@ -94,25 +86,26 @@ pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>,
 /// # Errors
 /// [`FsError::NotFound`] when it does not exist (any more).
 pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError> {
-    match node {
-        Node::Root => Ok(Attr::directory(node.ino(), mount.started_ms)),
-        Node::Readme => Ok(Attr::read_only(node.ino(), root::readme(mount)?.len() as u64, mount.started_ms)),
+    let attr = match node {
+        Node::Root => Ok(Attr::directory(mount.started_ms)),
+        Node::Readme => Ok(Attr::read_only(root::readme(mount)?.len() as u64, mount.started_ms)),
         Node::Table(table) => draft::or_table_attr(mount, table),
         Node::DraftFolder(table, path) => draft::attr(mount, table, path),
         Node::Schema(source) => schema::attr(mount, source),
         Node::Stats(source) => stats::attr(mount, source),
-        Node::Items(source) => Ok(Attr::directory(node.ino(), mount.source_time(source)?)),
-        Node::Indexes(table, _) => Ok(Attr::directory(node.ino(), mount.table_time(table)?)),
-        Node::Index(source) => Ok(Attr::directory(node.ino(), mount.source_time(source)?)),
+        Node::Items(source) => Ok(Attr::directory(mount.source_time(source)?)),
+        Node::Indexes(table, _) => Ok(Attr::directory(mount.table_time(table)?)),
+        Node::Index(source) => Ok(Attr::directory(mount.source_time(source)?)),
         Node::Collection(source, partition) => collection::attr(mount, source, partition),
         Node::Entry(entry) => entry::attr(mount, entry),
         Node::Base(source, key) => entry::base_attr(mount, source, key),
         Node::Query(_) | Node::QueryResult(..) | Node::QueryLink(..) => query::attr(mount, node),
-        Node::Scratch(id) => scratch::attr(mount, *id, node.ino()),
+        Node::Scratch(id) => scratch::attr(mount, *id),
         Node::Alias(alias) => items::alias_attr(mount, alias),
         Node::AliasFolder(folder) => items::alias_folder_attr(mount, folder),
         Node::Special(special) => room(special)?.attr(special, mount, caller),
-    }
+    };
+    Ok(attr?.of(node.ino()))
 }
 
 /// The attributes of a node as far as they take few reads: whether it exists, all but the size of what reads a table.
@@ -122,7 +115,7 @@ pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError>
 pub fn quick_attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError> {
     match node {
         Node::Special(special) if node.reads_many() => {
-            Ok(Attr::read_only(node.ino(), 0, room(special)?.modified_ms(special, mount)?))
+            Ok(Attr::read_only(0, room(special)?.modified_ms(special, mount)?).of(node.ino()))
         }
         _ => attr(mount, node, caller),
     }

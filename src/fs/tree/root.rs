@@ -1,12 +1,8 @@
 //! `/`: the tables, the drafts, README.md; `.ddb` for lookup only.
 
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::open::found::{Listed, listed};
+use crate::fs::open::prelude::*;
 use crate::fs::path::{HELP_NAME, README_NAME, SERVICE_NAME, table_name, taken_table};
 use crate::fs::special::{help, service};
-use crate::model::TableName;
 
 /// What is for lookup only unless the mount shows all.
 pub const HIDDEN: &[&str] = &[SERVICE_NAME];

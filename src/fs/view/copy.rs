@@ -33,7 +33,7 @@ impl View {
         let target = {
             let state = open.state.lock();
             // A text that is begun, or under way, is for the state machine: the kernel then copies by read and write.
-            (state.writer.len() == 0 && !state.committing).then(|| state.writer.target().clone())
+            (state.writer.len() == 0 && !state.turns.is_taken()).then(|| state.writer.target().clone())
         };
         let (Some(target), 0, 0) = (target, from.offset, to.offset) else { return reply(Err(FsError::NotSupported)) };
         let copied = self.whole_item(from, length).map(|(item, bytes)| (text_for(&target, item), bytes));

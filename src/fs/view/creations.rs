@@ -115,11 +115,11 @@ impl Creations {
             (creation.handles.last()?.clone(), creation.since_ms)
         };
         let size = handle.state.lock().writer.len() as u64;
-        Some(Attr::file(ino, size, since_ms))
+        Some(Attr::file(size, since_ms).of(ino))
     }
 
     fn special_attr(&self, ino: u64) -> Option<Attr> {
         let (handle, since_ms) = self.special.lock().get(&ino)?.clone();
-        Some(Attr::file(ino, handle.size().unwrap_or(0), since_ms))
+        Some(Attr::file(handle.size().unwrap_or(0), since_ms).of(ino))
     }
 }

@@ -217,9 +217,8 @@ impl View {
     }
 
     fn warn_of_parked(&self, (table, key): &Place, parked: &ParkedPlace) {
-        let entry = EntryKey { index: None, base: key.clone() };
         let sentence = warning(&directory_of(parked), &parked.name, now_ms().saturating_add(PARKED_KEPT_MS));
-        warn(self, &item_path(table, &entry), vec![sentence]);
+        warn(self, &item_path(table, key), vec![sentence]);
     }
 
     fn change_parked_later(self: &Arc<Self>, change: ParkedChange) {

@@ -154,7 +154,7 @@ impl Plus<'_, '_> {
     fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<(), FsError> {
         for (entry, after) in stream.begin(offset) {
             // The kernel takes nothing but the name of these.
-            if !self.give(entry.name, after, &Attr::directory(self.view.number(entry.ino, entry.kind), 0)) {
+            if !self.give(entry.name, after, &Attr::directory(0).of(self.view.number(entry.ino, entry.kind))) {
                 return Ok(());
             }
         }
@@ -236,8 +236,8 @@ impl Plus<'_, '_> {
     fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given, FsError> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
-            _ if holds => Ok(Attr::entry(ino, &item.stat, true)),
-            Some(Node::Entry(found)) => entry::attr(&view.mount, found),
+            _ if holds => Ok(Attr::entry(&item.stat, true).of(ino)),
+            Some(Node::Entry(found)) => entry::attr(&view.mount, found).map(|attr| attr.of(ino)),
             _ => Err(FsError::NotFound),
         };
         let attr = match attr {

@@ -322,7 +322,7 @@ impl View {
 
     /// What fstat shows of a directory that was removed and is held.
     fn removed_attr(&self, ino: u64) -> Option<Attr> {
-        self.inodes.is_removed(ino).then(|| Attr { links: 0, ..Attr::directory(ino, self.mount.started_ms) })
+        self.inodes.is_removed(ino).then(|| Attr { links: 0, ..Attr::directory(self.mount.started_ms).of(ino) })
     }
 
     /// [`View::getattr`] of the node that has this inode number.
@@ -337,10 +337,10 @@ impl View {
             handle = self.handles.of_process(ino, caller.pid);
         }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
-            return scratch::attr(&self.mount, *id, ino);
+            return Ok(scratch::attr(&self.mount, *id)?.of(ino));
         }
         if let Some(id) = self.written_copy(caller.pid, node, ino) {
-            return scratch::attr(&self.mount, id, ino);
+            return Ok(scratch::attr(&self.mount, id)?.of(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
         let attr = if size.is_some() { self.attr_of(node, caller) } else { self.whole_attr_of(node, caller) };
@@ -351,7 +351,7 @@ impl View {
             Err(FsError::NotFound) => {
                 let gone = || self.gone(ino);
                 let (open, since_ms) = self.handles.last_of(ino, caller.pid).ok_or_else(gone)?;
-                Attr { links: 0, ..Attr::file(ino, open.size().ok_or_else(gone)?, since_ms) }
+                Attr { links: 0, ..Attr::file(open.size().ok_or_else(gone)?, since_ms).of(ino) }
             }
             attr => attr?,
         };

@@ -263,7 +263,7 @@ impl View {
         }
         let attr = match self.attr_of(&node, caller) {
             // A draft's schema.json that was unlinked and is written anew.
-            Err(FsError::NotFound) => Attr::file(node.ino(), 0, now_ms()),
+            Err(FsError::NotFound) => Attr::file(0, now_ms()).of(node.ino()),
             attr => attr?,
         };
         let attr = self.remember(node, attr)?;
@@ -404,7 +404,9 @@ impl View {
                 with_patience(patience, || run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply));
             }
             Handle::Special(open) => {
-                with_patience(Patience::Short, || Arc::clone(open).write(&self.host(), caller, offset, data, reply));
+                with_patience(Patience::Short, || {
+                    Arc::clone(open).call(&self.host(), caller, Call::Write { offset, data: data.to_vec() }, reply)
+                });
             }
             Handle::Scratch(id) => {
                 let written = self.mount.scratch.lock().write(*id, offset, data, now_ms());
@@ -437,8 +439,7 @@ impl View {
                 self.make_untouched(caller, open, reply);
             }
             Handle::Item(open) => run(self, caller, open, call, reply),
-            Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(&self.host(), caller, reply),
-            Handle::Special(open) => Arc::clone(open).fsync(&self.host(), caller, reply),
+            Handle::Special(open) => Arc::clone(open).call(&self.host(), caller, call, reply),
             Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Ok(()));
             }
@@ -463,7 +464,7 @@ impl View {
             }
             Handle::Special(open) => {
                 self.creations.remove_special(open);
-                Arc::clone(open).release(&self.host(), caller, reply);
+                Arc::clone(open).call(&self.host(), caller, Call::Release, reply);
             }
             Handle::Scratch(id) => {
                 self.mount.scratch.lock().release(*id, now_ms());
@@ -505,7 +506,7 @@ impl View {
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
             (Some(size), Some(opened)) => match &*opened {
                 Handle::Item(open) => run(self, caller, open, Call::Truncate(size), answer),
-                Handle::Special(open) => Arc::clone(open).truncate(&self.host(), caller, size, answer),
+                Handle::Special(open) => Arc::clone(open).call(&self.host(), caller, Call::Truncate(size), answer),
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
             },

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::rename::{Moved, moved, plain};
 use super::{RenameFlags, View};
-use crate::database::{Done, Entries, EntryKey, Source};
+use crate::database::{Done, Entries, EntryKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
 use crate::fs::open::host::Host;
@@ -147,7 +147,10 @@ impl View {
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
         let (schema, mut plan) = (self.mount.schema(&attempt.source.table)?, Plan::default());
-        let load = |key: &Key| entry::load(&self.mount, &attempt.source, &EntryKey { index: None, base: key.clone() });
+        let load = |key: &Key| {
+            let (source, key) = (attempt.source.clone(), EntryKey { index: None, base: key.clone() });
+            entry::load(&self.mount, &EntryNode { source, key, form: TextForm::DynamoDbJson })
+        };
         match &attempt.rekey {
             Rekey::Item { from, to, no_replace } => {
                 let (item, stat) = load(from)?;

@@ -8,7 +8,7 @@ use super::notes::NOTES_MAX;
 use crate::codec::{dynamodb_json, plain_json};
 use crate::database::TextForm;
 use crate::fs::mount::text::Text;
-use crate::fs::recent::Recent;
+use crate::fs::recent::Weighed;
 use crate::model::Item;
 use crate::model::api::Version;
 
@@ -19,43 +19,29 @@ const BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bytes that a text costs beside its own.
 const ENTRY_BYTES: usize = 128;
 
-#[derive(Debug, Default)]
-struct SeenTexts {
-    /// Bounded in [`Seen::keep`].
-    texts: Recent<Version, (TextForm, Arc<Text>), { usize::MAX }>,
-    bytes: usize,
-}
-
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Seen {
-    state: Mutex<SeenTexts>,
+    texts: Mutex<Weighed<Version, (TextForm, Arc<Text>), TEXTS_MAX, BYTES_MAX>>,
 }
 
 impl Seen {
-    /// This is the text of that version.
+    /// This is the text of that version, which never changes.
     pub fn keep(&self, version: Version, form: TextForm, text: &Arc<Text>) {
-        let mut state = self.state.lock();
-        // The text of a version never changes.
-        if state.texts.get(&version, 0).is_some() {
-            return;
-        }
-        state.bytes += text.bytes.len() + ENTRY_BYTES;
-        state.texts.keep(version, (form, Arc::clone(text)), 0);
-        while state.bytes > BYTES_MAX || state.texts.len() > TEXTS_MAX {
-            let Some((_, gone)) = state.texts.remove_oldest() else { return };
-            state.bytes -= gone.bytes.len() + ENTRY_BYTES;
+        let mut texts = self.texts.lock();
+        if texts.get(&version).is_none() {
+            texts.keep(version, (form, Arc::clone(text)), text.bytes.len() + ENTRY_BYTES);
         }
     }
 
     /// Is the text of that version known?
     pub fn has(&self, version: Version) -> bool {
-        self.state.lock().texts.get(&version, 0).is_some()
+        self.texts.lock().get(&version).is_some()
     }
 
     /// The item as it was in that version, if it is known.
     pub fn item(&self, version: Version) -> Option<Item> {
-        let (form, text) = self.state.lock().texts.get(&version, 0).cloned()?;
+        let (form, text) = self.texts.lock().get(&version).cloned()?;
         match form {
             TextForm::PlainJson => plain_json::parse(&text.bytes).ok(),
             TextForm::DynamoDbJson => dynamodb_json::parse(&text.bytes).ok(),
@@ -74,12 +60,14 @@ mod tests {
         let text = format!("{{\"a\":\"{}\"}}", "x".repeat(100 * 1024)).into_bytes();
         let text = Text::new(text, &Budget::new(1 << 20)).unwrap();
         (0..1_000).for_each(|version| seen.keep(version, TextForm::PlainJson, &text));
-        let state = seen.state.lock();
-        assert!(state.bytes <= BYTES_MAX && state.texts.len() > 10, "{} texts of {} bytes", state.texts.len(), state.bytes);
-        drop(state);
+        let (count, bytes) = {
+            let texts = seen.texts.lock();
+            (texts.len(), texts.bytes())
+        };
+        assert!(bytes <= BYTES_MAX && count > 10, "{count} texts of {bytes} bytes");
         assert!(seen.item(0).is_none() && seen.item(999).is_some());
         (1_000..1_000 + 2 * TEXTS_MAX as u64).for_each(|version| seen.keep(version, TextForm::PlainJson, &Arc::default()));
-        let state = seen.state.lock();
-        assert_eq!((state.texts.len(), state.bytes), (TEXTS_MAX, TEXTS_MAX * ENTRY_BYTES));
+        let texts = seen.texts.lock();
+        assert_eq!((texts.len(), texts.bytes()), (TEXTS_MAX, TEXTS_MAX * ENTRY_BYTES));
     }
 }

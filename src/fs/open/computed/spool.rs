@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::RwLock;
 
 use crate::fs::FsError;
+use crate::fs::open::part;
 
 /// Bytes of one file that are kept in memory; more go to disk.
 const MEMORY_FILE_BYTES_MAX: usize = 256 * 1024;
@@ -111,9 +112,7 @@ impl Spool {
     pub fn read(&self, offset: u64, size: usize) -> io::Result<Vec<u8>> {
         let (file, len) = match &*self.place.read() {
             Place::Memory(bytes) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-                let end = start.saturating_add(size).min(bytes.len());
-                return Ok(bytes.get(start..end).unwrap_or_default().to_vec());
+                return Ok(bytes[part(bytes.len(), offset, size)].to_vec());
             }
             Place::File(file, len) => (Arc::clone(file), *len),
         };

@@ -5,6 +5,7 @@ use super::producer::Producer;
 use crate::database::Bill;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
+use crate::fs::open::part;
 use crate::fs::query::Wanted;
 
 /// Bytes kept behind the offset that is read.
@@ -63,8 +64,7 @@ impl Window {
             bill.settle()?;
             self.bills.pop();
         }
-        let at = |offset: u64| usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX).min(self.buffer.len());
-        Ok(self.buffer.get(at(offset)..at(offset.saturating_add(size as u64))).unwrap_or_default().to_vec())
+        Ok(self.buffer[part(self.buffer.len(), offset.saturating_sub(self.start), size)].to_vec())
     }
 
     /// What all of it consumed, once after the end.

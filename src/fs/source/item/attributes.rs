@@ -9,28 +9,18 @@
 //! Names are written as K(value) writes a string key. A name that is an attribute's own wins over what its suffix would mean.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::attribute_value::{self, Kind as ValueKind};
-use super::place::Place;
 use crate::codec::file_name;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::{Host, on_behalf_of};
-use crate::fs::open::room::{Room, open_text};
-use crate::fs::open::text::{Execute, OpenText};
-use crate::fs::open::{OpenFlags, Outcome, Reply};
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
+use crate::fs::source::entry;
 use crate::fs::write::check::TextCheck;
 use crate::fs::write::{Commit, Target};
+use crate::model::DocumentPath;
+use crate::model::KeySchema;
+use crate::model::PathElement;
 use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateItemRequest, UpdateParameter};
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, DocumentPath, Error, Item, KeySchema, PathElement};
 
 /// What a directory's name ends with.
 const FOLDER_SUFFIX: &str = ".d";
@@ -76,7 +66,7 @@ fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Resul
 }
 
 /// Changes the item by an update of its own.
-fn update(place: &Place, host: &dyn Host, caller: Caller, edit: Edit) -> Result<(), FsError> {
+fn update(place: &EntryNode, host: &dyn Host, caller: Caller, edit: Edit) -> Result<(), FsError> {
     let schema = host.mount().schema(place.table())?;
     let request = edit.request(place, &schema.key);
     on_behalf_of(host, caller.pid, || host.mount().db.update_item(request))?;
@@ -107,13 +97,13 @@ fn file_of(name: &str) -> String {
 
 /// `X.d/`, or the members of a map or list in it.
 pub struct Folder {
-    pub place: Place,
+    pub place: EntryNode,
     pub of: Option<DocumentPath>,
 }
 
 /// One attribute, member or element.
 struct AttributeFile {
-    place: Place,
+    place: EntryNode,
     of: DocumentPath,
     /// The type that the name asks for.
     asked: Option<ValueKind>,
@@ -128,7 +118,7 @@ impl Folder {
 impl Room for Folder {
     /// When the item was changed.
     fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        let (item, stat) = self.place.load(mount)?;
+        let (item, stat) = entry::load(mount, &self.place)?;
         members(&item, self.of.as_ref())?;
         Ok(stat.modified_ms)
     }
@@ -137,7 +127,7 @@ impl Room for Folder {
         if name.starts_with('.') {
             return Err(FsError::NotFound);
         }
-        let (item, _) = self.place.load(mount)?;
+        let (item, _) = entry::load(mount, &self.place)?;
         let of = self.of.as_ref();
         let members = members(&item, of)?;
         // What is there by that very name first: an attribute may be called `a,N` or `b.d`.
@@ -159,7 +149,7 @@ impl Room for Folder {
     }
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        let (item, _) = self.place.load(mount)?;
+        let (item, _) = entry::load(mount, &self.place)?;
         let of = self.of.as_ref();
         let members = members(&item, of)?;
         let names: Vec<String> = match &members {
@@ -174,7 +164,7 @@ impl Room for Folder {
     fn mkdir(&self, at: &SpecialNode, host: &dyn Host, caller: Caller, name: &str) -> Result<Node, FsError> {
         let stem = name.strip_suffix(FOLDER_SUFFIX);
         let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
-        let (item, _) = self.place.load(host.mount())?;
+        let (item, _) = entry::load(host.mount(), &self.place)?;
         let of = self.of.as_ref();
         let path = member(of, &members(&item, of)?, stem)?;
         if find(&item, &path).is_some() {
@@ -187,7 +177,7 @@ impl Room for Folder {
     /// Removes an empty map or list.
     fn rmdir(&self, _at: &SpecialNode, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
         let path = self.of.clone().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
-        let (item, _) = self.place.load(host.mount())?;
+        let (item, _) = entry::load(host.mount(), &self.place)?;
         let is_empty = match members(&item, Some(&path))? {
             Members::Named(map) => map.is_empty(),
             Members::Listed(list) => list.is_empty(),
@@ -200,20 +190,20 @@ impl Room for Folder {
 }
 
 impl Room for AttributeFile {
-    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
-        let (item, stat) = self.place.load(mount)?;
+    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        let (item, stat) = entry::load(mount, &self.place)?;
         let value = find(&item, &self.of).ok_or(FsError::NotFound)?;
-        Ok(Attr::file(at.ino(), attribute_value::text(value).len() as u64, stat.modified_ms))
+        Ok(Attr::file(attribute_value::text(value).len() as u64, stat.modified_ms))
     }
 
     fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        let (item, _) = self.place.load(mount)?;
+        let (item, _) = entry::load(mount, &self.place)?;
         find(&item, &self.of).map(attribute_value::text).ok_or(FsError::NotFound)
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (mount, place) = (host.mount(), self.place.clone());
-        let (item, _) = place.load(mount)?;
+        let (item, _) = entry::load(mount, &place)?;
         let value = find(&item, &self.of);
         let kind = self.asked.unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
         let key_schema = mount.schema(place.table())?.key.clone();
@@ -232,7 +222,7 @@ impl Room for AttributeFile {
 
 #[derive(Debug)]
 struct AttributeTarget {
-    place: Place,
+    place: EntryNode,
     key_schema: KeySchema,
     of: DocumentPath,
     kind: ValueKind,
@@ -291,7 +281,7 @@ impl Edit {
         Self { path, value: Some(value), must }
     }
 
-    fn request(self, place: &Place, key: &KeySchema) -> UpdateItemRequest {
+    fn request(self, place: &EntryNode, key: &KeySchema) -> UpdateItemRequest {
         let mut names = BTreeMap::new();
         let path = placeholder_path(&self.path, &mut names);
         let mut values = BTreeMap::new();

@@ -2,29 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::place::Place;
 use crate::codec::digest::hex;
 use crate::codec::key::partition_digest;
 use crate::codec::plain_json;
-use crate::database::{EntryKey, EntryStat, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::Special;
-use crate::fs::node::{EntryNode, Node};
-use crate::fs::open::room::Room;
+use crate::fs::open::prelude::*;
 use crate::fs::path::partition_name;
-use crate::fs::process::Caller;
+use crate::fs::source::entry;
 use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
-use crate::model::{AttributeValue, Item, TableSchema};
 
 /// `X.meta`
 #[derive(Debug)]
-pub struct MetaFile(pub Place);
+pub struct MetaFile(pub EntryNode);
 
 impl Room for MetaFile {
     fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        Ok(self.0.stat(mount)?.modified_ms)
+        Ok(entry::stat(mount, &self.0.source, &self.0.key)?.modified_ms)
     }
 
     fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -69,15 +62,15 @@ const NAMES: [(&str, Fact); 9] = [
 ];
 
 impl Facts {
-    fn of(mount: &Mount, place: &Place) -> Result<Self, FsError> {
-        let (item, stat) = place.load(mount)?;
+    fn of(mount: &Mount, place: &EntryNode) -> Result<Self, FsError> {
+        let (item, stat) = entry::load(mount, place)?;
         let schema = mount.schema(place.table())?;
         let key = place.key().to_item(&schema.key);
         let names: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
         let hash = partition_digest(&[&place.key().partition]);
         Ok(Self {
             key: plain_json::line(&key, &names),
-            path: mount.path(&Node::Entry(Box::new(place.entry(TextForm::PlainJson)))),
+            path: mount.path(&Node::Entry(Box::new(place.clone()))),
             stat,
             hash: hex(&hash),
             partition: partition_of(mount, place),
@@ -92,9 +85,7 @@ impl Facts {
     /// `NoAttribute` of anything else, `NotFound` when it is not stored.
     pub fn of_node(mount: &Mount, node: &Node) -> Result<Self, FsError> {
         match node {
-            Node::Entry(entry) if entry.source.index.is_none() => {
-                Self::of(mount, &Place { source: entry.source.clone(), key: entry.key.clone() })
-            }
+            Node::Entry(entry) if entry.source.index.is_none() => Self::of(mount, entry),
             _ => Err(FsError::NoAttribute),
         }
     }
@@ -143,9 +134,8 @@ impl Facts {
 }
 
 /// Where the database tells it.
-fn partition_of(mount: &Mount, place: &Place) -> Option<String> {
-    let entry = place.entry(TextForm::PlainJson);
-    let id = mount.db.layout()?.partition_of_entry(&entry.source, &entry.key).ok()?;
+fn partition_of(mount: &Mount, place: &EntryNode) -> Option<String> {
+    let id = mount.db.layout()?.partition_of_entry(&place.source, &place.key).ok()?;
     Some(partition_name(id))
 }
 
@@ -160,7 +150,7 @@ fn units(consistent: usize) -> String {
 }
 
 /// The entries that the indexes hold of an item: it is in an index if it has all of the index's key attributes.
-fn index_entries(mount: &Mount, schema: &TableSchema, place: &Place, item: &Item) -> Vec<(String, String)> {
+fn index_entries(mount: &Mount, schema: &TableSchema, place: &EntryNode, item: &Item) -> Vec<(String, String)> {
     let entry = |index: &crate::model::IndexSchema| {
         let values = |attributes: &[crate::model::KeyAttribute]| {
             attributes.iter().map(|attribute| item.get(&attribute.name).cloned()).collect::<Option<Vec<_>>>()
@@ -174,7 +164,7 @@ fn index_entries(mount: &Mount, schema: &TableSchema, place: &Place, item: &Item
     schema.indexes.iter().filter_map(entry).collect()
 }
 
-fn time_to_live(mount: &Mount, place: &Place, item: &Item) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
+fn time_to_live(mount: &Mount, place: &EntryNode, item: &Item) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
     let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: place.table().clone() })?;
     Ok(described.attribute_name.map(|name| {
         let value = item.get(&name).cloned();

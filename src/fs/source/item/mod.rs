@@ -14,17 +14,13 @@ mod attributes;
 mod cas;
 pub mod facts;
 mod patch;
-mod place;
 mod update;
 
 use super::entry;
-use crate::database::{EntryKey, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::node::Node;
-use crate::fs::node::special::{Feature, Special};
+use crate::fs::node::special::Feature;
+use crate::fs::open::prelude::*;
 use crate::fs::path::ITEMS_NAME;
 use crate::fs::path::names::{self, Suffix};
-use place::Place;
 
 /// The file or directory of that suffix: of an entry's text, or beside an item.
 ///
@@ -40,7 +36,7 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
     let path = names::entry_path(&key, TextForm::PlainJson);
     let stem = format!("{}/{ITEMS_NAME}/{}", source.table, path.strip_suffix(".json").unwrap_or(&path));
     let above = directory_of(source, &key);
-    let place = Place { source: source.clone(), key };
+    let place = EntryNode { source: source.clone(), key, form: TextForm::PlainJson };
     let file = |end: &str, feature: Feature| Special::file(format!("{stem}{end}"), Some(source.clone()), feature);
     Ok(match suffix {
         Suffix::Patch => file(".patch", patch::PatchFile(place).into()).writable(),

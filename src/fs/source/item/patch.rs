@@ -1,22 +1,11 @@
 //! `X.patch`: what is written is merged into the item (RFC 7396), in one step: read, merge, put if unchanged, again if it was changed.
 
-use std::sync::Arc;
-
-use super::place::Place;
 use crate::codec::plain_json::{MemberPatch, Patch, parse_patch};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::OpenFlags;
-use crate::fs::open::Outcome;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::room::{Room, open_text};
-use crate::fs::open::text::{Execute, OpenText};
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
+use crate::fs::source::entry;
 use crate::fs::write::{Commit, Target};
+use crate::model::KeySchema;
 use crate::model::api::{Precondition, PutItemRequest};
-use crate::model::{AttributeValue, Error, KeySchema};
 
 /// How often an item may be changed between reading and putting; each time somebody else's write succeeded.
 const TRIES_MAX: usize = 1_000;
@@ -28,7 +17,7 @@ null removes an attribute, {\"$null\":true} stores NULL, objects are merged into
 An item that is not there is made.
 ";
 
-pub struct PatchFile(pub Place);
+pub struct PatchFile(pub EntryNode);
 
 impl Room for PatchFile {
     fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -45,7 +34,7 @@ impl Room for PatchFile {
 
 #[derive(Debug)]
 struct PatchTarget {
-    place: Place,
+    place: EntryNode,
     key_schema: KeySchema,
     strict_keys: bool,
 }
@@ -102,7 +91,7 @@ impl Execute<dyn Host> for PatchTarget {
 }
 
 struct Merge {
-    place: Place,
+    place: EntryNode,
     schema: KeySchema,
     patch: Patch,
     /// The thread that writes.
@@ -111,7 +100,7 @@ struct Merge {
 
 impl Merge {
     fn attempt(self, host: &Arc<dyn Host>, tries: usize, done: Outcome) {
-        let (mut item, precondition) = match self.place.load(host.mount()) {
+        let (mut item, precondition) = match entry::load(host.mount(), &self.place) {
             Ok((item, stat)) => (item, Precondition::Version(stat.version)),
             Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),
             Err(FsError::Database(error)) => return done(Err(error)),

@@ -4,11 +4,8 @@
 //! An expression is carried out in the `write()` that ends it with a newline, or when the file is closed; JSON in the `write()` that
 //! completes it.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
-use super::place::Place;
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
@@ -16,22 +13,14 @@ use crate::codec::wire::{self, WireError};
 use crate::database::Done;
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
-use crate::fs::FsError;
-use crate::fs::mount::{Mount, last};
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::OpenFlags;
-use crate::fs::open::Outcome;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::{Host, on_behalf_of};
-use crate::fs::open::room::{Room, open_text};
-use crate::fs::open::text::{Execute, OpenText};
-use crate::fs::process::Caller;
+use crate::fs::mount::last;
+use crate::fs::open::prelude::*;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
 use crate::fs::write::{Commit, Target};
+use crate::model::KeySchema;
 use crate::model::api::{Call, ConditionParameter, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
-use crate::model::{Error, KeySchema};
 
 const USAGE: &str = "\
 write an update here to carry it out, once:
@@ -42,7 +31,7 @@ The words are UpdateExpression's, and after IF a ConditionExpression.
 An item that is not there is made, unless the update only removes.
 ";
 
-pub struct UpdateFile(pub Place);
+pub struct UpdateFile(pub EntryNode);
 
 impl Room for UpdateFile {
     fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -58,7 +47,7 @@ impl Room for UpdateFile {
 
 #[derive(Debug)]
 struct UpdateTarget {
-    place: Place,
+    place: EntryNode,
     key_schema: KeySchema,
 }
 
@@ -183,7 +172,7 @@ impl Execute<dyn Host> for UpdateTarget {
 }
 
 /// Carries out an update of the item; an item that is hidden is itself again.
-pub(super) fn execute(host: &Arc<dyn Host>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
+pub(super) fn execute(host: &Arc<dyn Host>, place: &EntryNode, writer: u32, request: UpdateItemRequest, done: Outcome) {
     // Before the update, which would else change what the waiting delete then takes with it.
     host.revive_item(place.table(), place.key());
     let (again, place) = (Arc::clone(host), place.clone());

@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::codec::{item_line, plain_json};
-use crate::fs::FsError;
 use crate::fs::mount::reports::BatchKind;
-use crate::fs::node::Node;
-use crate::fs::open::host::Host;
+use crate::fs::open::prelude::*;
 use crate::model::api::{
     ConditionParameter, DeleteItemRequest, Placeholders, Precondition, PutItemRequest, TransactAction, TransactWrite,
 };
-use crate::model::{AttributeValue, Item, Key, TableSchema};
 
 /// A line that can be carried out.
 #[derive(Debug)]

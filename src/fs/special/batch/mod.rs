@@ -16,23 +16,10 @@ mod line;
 mod lines;
 mod open;
 
-use std::sync::Arc;
-
 use super::help;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
 use crate::fs::mount::reports::BatchKind;
-use crate::fs::node::Node;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::OpenFlags;
-use crate::fs::open::found::Listed;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::open::names::Names;
-use crate::fs::open::room::Room;
+use crate::fs::open::prelude::*;
 use crate::fs::path::{BATCH_NAME, HELP_NAME};
-use crate::fs::process::{Caller, session_of};
-use crate::model::TableName;
 
 const RESULT_NAME: &str = "result.json";
 
@@ -70,10 +57,6 @@ fn lines(at: &Special, kind: BatchKind, usage: &'static str) -> Result<Node, FsE
     Ok(at.child(kind.name(), LinesFile { kind, usage }).writable().into())
 }
 
-fn table_of(at: &Special) -> Result<&TableName, FsError> {
-    at.table().ok_or(FsError::NotFound)
-}
-
 struct Directory;
 
 impl Room for Directory {
@@ -82,7 +65,7 @@ impl Room for Directory {
     }
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        mount.schema(table_of(at)?)?;
+        mount.schema(at.of_table()?)?;
         Ok(NAMES.list(mount, at))
     }
 
@@ -103,7 +86,7 @@ impl Room for LinesFile {
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
-        let table = table_of(at)?;
+        let table = at.of_table()?;
         host.mount().schema(table)?;
         Ok(Handle::Special(Arc::new(open::OpenBatch::new(table, self.kind, at.path.clone(), caller))))
     }
@@ -117,7 +100,7 @@ struct ResultFile;
 
 impl Room for ResultFile {
     fn text(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(mount.batches.text(session_of(caller.pid), table_of(at)?))
+        Ok(mount.batches.text(session_of(caller.pid), at.of_table()?))
     }
 
     fn is_judged_by_request(&self) -> bool {

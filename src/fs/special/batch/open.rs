@@ -3,8 +3,6 @@
 //! Calls on one handle are carried out one after the other: a later one waits in line, without a thread. A write's lines are all
 //! started, so that they share commits, and the call is answered when the last of them is durable.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
@@ -13,33 +11,17 @@ use super::atomic::Transaction;
 use super::line::{self, Request};
 use super::lines::{Line, Lines};
 use crate::codec::plain_json;
-use crate::database::{EntryKey, TextForm};
-use crate::fs::FsError;
 use crate::fs::mount::reports::{BatchKind, ITEMS_BYTES_MAX, Report};
-use crate::fs::node::base;
-use crate::fs::open::host::{Host, noted, on_behalf_of};
-use crate::fs::open::special::OpenSpecial;
-use crate::fs::open::text::Waiting;
-use crate::fs::open::{Bytes, Reply};
-use crate::fs::process::{Caller, has_open, same_process, was_killed};
-use crate::fs::time::now_ms;
+use crate::fs::open::prelude::*;
+use crate::fs::open::text::{Call, Turns};
+use crate::fs::process::has_open;
+use crate::fs::process::same_process;
+use crate::fs::process::was_killed;
 use crate::model::api;
 use crate::model::error::ValueError;
-use crate::model::{Error, Key, TableName, TableSchema};
 
 /// The least that programs write of a longer output at a time.
 const SHORT_WRITE_BYTES: usize = 4 * 1024;
-
-/// A call that has an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Call {
-    /// The write is short and ends a line: see the module above.
-    Write {
-        is_short: bool,
-    },
-    Flush,
-    Release,
-}
 
 /// See the module.
 #[derive(Debug)]
@@ -48,20 +30,8 @@ pub struct OpenBatch {
     kind: BatchKind,
     path: String,
     opener: Caller,
-    turn: Mutex<Turn>,
+    turns: Mutex<Turns>,
     work: Mutex<Work>,
-}
-
-#[derive(Default)]
-struct Turn {
-    is_taken: bool,
-    waiting: VecDeque<Waiting>,
-}
-
-impl std::fmt::Debug for Turn {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Turn").field("is_taken", &self.is_taken).finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +42,11 @@ struct Work {
     /// The first bad line that no call told of.
     untold: Option<(u64, FsError)>,
     transaction: Transaction,
+}
+
+/// Is a write short, and does it end a line? See the module above.
+fn is_short(data: &[u8]) -> bool {
+    data.len() < SHORT_WRITE_BYTES && data.ends_with(b"\n")
 }
 
 /// What must be done before a call is answered.
@@ -92,38 +67,36 @@ impl Pending {
 
 impl OpenBatch {
     pub fn new(table: &TableName, kind: BatchKind, path: String, opener: Caller) -> Self {
-        Self { table: table.clone(), kind, path, opener, turn: Mutex::default(), work: Mutex::default() }
+        Self { table: table.clone(), kind, path, opener, turns: Mutex::default(), work: Mutex::default() }
     }
 
     /// Carries out a call after those before it.
-    fn run(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, data: Vec<u8>, reply: Reply<()>) {
+    fn run(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
         let again = Arc::clone(host);
-        let mut turn = self.turn.lock();
-        if turn.is_taken {
+        let mut turns = self.turns.lock();
+        if turns.is_taken() {
             let this = Arc::clone(&self);
-            turn.waiting.push_back(Box::new(move || this.run(&again, caller, call, data, reply)));
+            turns.wait(Box::new(move || this.run(&again, caller, call, reply)));
             return;
         }
         // Before the work goes to another thread: the next call must find the turn taken.
-        turn.is_taken = true;
-        drop(turn);
-        host.run_elsewhere(Box::new(move || self.perform(&again, caller, call, &data, reply)));
+        turns.take();
+        drop(turns);
+        host.run_elsewhere(Box::new(move || self.perform(&again, caller, call, reply)));
     }
 
-    fn perform(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, data: &[u8], reply: Reply<()>) {
-        let lines = self.lines_of(&**host, caller, call, data);
-        let (host_then, this) = (Arc::clone(host), Arc::clone(&self));
+    fn perform(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+        let lines = self.lines_of(&**host, caller, &call);
+        let (host_then, this, of_call) = (Arc::clone(host), Arc::clone(&self), Arc::new(call));
+        let call = Arc::clone(&of_call);
         let finish = move || {
-            let told = this.outcome(call);
-            let ended = match call {
-                Call::Write { .. } => noted(&*host_then, caller, "write", || this.path.clone(), told),
-                Call::Flush => noted(&*host_then, caller, "close", || this.path.clone(), told),
-                // Nobody hears of it; it can be read.
-                Call::Release => noted(&*host_then, caller, "release", || this.path.clone(), told).or(Ok(())),
-            };
-            if call == Call::Release {
+            let ended = noted(&*host_then, caller, of_call.name(), || this.path.clone(), this.outcome(&of_call));
+            let is_release = matches!(*of_call, Call::Release);
+            if is_release {
                 host_then.mount().batches.closed();
             }
+            // Nobody hears of a release; it can be read.
+            let ended = if is_release { Ok(()) } else { ended };
             // Before the reply: the caller's next call may come before that has returned.
             this.give_turn();
             reply(ended);
@@ -143,18 +116,18 @@ impl OpenBatch {
                 }
             }
             if self.kind == BatchKind::Atomic {
-                self.end_transaction(&**host, caller, call);
+                self.end_transaction(&**host, caller, &call);
             }
         });
         pending.one_done();
     }
 
     /// The lines that this call completes.
-    fn lines_of(&self, host: &dyn Host, caller: Caller, call: Call, data: &[u8]) -> Vec<Line> {
+    fn lines_of(&self, host: &dyn Host, caller: Caller, call: &Call) -> Vec<Line> {
         let mut work = self.work.lock();
         let is_whole = |text: &[u8]| plain_json::parse(text).is_ok();
         let lines = match call {
-            Call::Write { .. } => {
+            Call::Write { data, .. } => {
                 if work.report.is_none() && !data.is_empty() {
                     let session = host.mount().last.session(self.opener.pid);
                     let report = Report::new(self.table.clone(), self.kind, now_ms());
@@ -165,7 +138,7 @@ impl OpenBatch {
             // Another process that shares the file may go on with the line.
             Call::Flush if !same_process(self.opener.pid, caller.pid) && !is_whole(work.lines.partial()) => Vec::new(),
             Call::Flush | Call::Release if work.lines.has_partial() => work.lines.end().into_iter().collect(),
-            Call::Flush | Call::Release => Vec::new(),
+            _ => Vec::new(),
         };
         if let Some(report) = &work.report {
             report.lock().lines = work.lines.count();
@@ -263,12 +236,12 @@ impl OpenBatch {
     }
 
     /// What a call is answered with, all its lines being done.
-    fn outcome(&self, call: Call) -> Result<(), FsError> {
+    fn outcome(&self, call: &Call) -> Result<(), FsError> {
         let mut work = self.work.lock();
         let tells = match call {
             // A line of a transaction that is refused spoils the rest: it is told at once.
-            Call::Write { is_short } => is_short || self.kind == BatchKind::Atomic,
-            Call::Flush | Call::Release => true,
+            Call::Write { data, .. } => is_short(data) || self.kind == BatchKind::Atomic,
+            _ => true,
         };
         if !tells {
             return Ok(());
@@ -281,22 +254,14 @@ impl OpenBatch {
     }
 
     fn give_turn(&self) {
-        let waiting = {
-            let mut turn = self.turn.lock();
-            turn.is_taken = false;
-            std::mem::take(&mut turn.waiting)
-        };
-        // The first takes the turn again; the rest then queue up behind it in their order.
-        for call in waiting {
-            call();
-        }
+        let waiting = self.turns.lock().give();
+        waiting.into_iter().for_each(|call| call());
     }
 
     /// The last close by who opened the file carries the transaction out; the end of the file does, when others went on with it. A
     /// writer that is being killed had more to say: nothing is done then.
-    fn end_transaction(&self, host: &dyn Host, caller: Caller, call: Call) {
+    fn end_transaction(&self, host: &dyn Host, caller: Caller, call: &Call) {
         match call {
-            Call::Write { .. } => {}
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
             // `exec 3>F; echo … >&3` closes a copy each time. Of a process that cannot be looked at the end of the file is awaited.
             Call::Flush
@@ -304,8 +269,8 @@ impl OpenBatch {
             {
                 self.commit(host);
             }
-            Call::Flush => {}
             Call::Release => self.commit(host),
+            _ => {}
         }
     }
 
@@ -340,17 +305,11 @@ impl OpenSpecial for OpenBatch {
         reply(Ok(Bytes::own(taken.unwrap_or_default())));
     }
 
-    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
-        let is_short = data.len() < SHORT_WRITE_BYTES && data.ends_with(b"\n");
-        self.run(host, caller, Call::Write { is_short }, data.to_vec(), reply);
-    }
-
-    fn flush(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
-        self.run(host, caller, Call::Flush, Vec::new(), reply);
-    }
-
-    fn release(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
-        self.run(host, caller, Call::Release, Vec::new(), reply);
+    fn call(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+        match call {
+            Call::Truncate(_) | Call::Fsync => reply(Ok(())),
+            call => self.run(host, caller, call, reply),
+        }
     }
 
     fn held_bytes(&self) -> Option<usize> {

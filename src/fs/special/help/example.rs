@@ -7,16 +7,17 @@
 use std::fmt::Write as _;
 
 use crate::codec::{dynamodb_json, file_name, plain_json, shown};
-use crate::database::{EntryKey, Source};
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
+use crate::fs::open::prelude::*;
 use crate::fs::path::{names, table_name};
 use crate::fs::query::first_entry;
 use crate::fs::special::help::fill;
 use crate::inspect::advice::not_whole;
+use crate::model::IndexName;
+use crate::model::KeyAttribute;
+use crate::model::KeySchema;
+use crate::model::Number;
 use crate::model::api::TableStatus;
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, IndexKind, IndexName, Key, KeyAttribute, KeySchema, Number, TableName, TableSchema};
 
 /// Tables that are looked at for the best example.
 const LOOKED_AT_MAX: usize = 32;

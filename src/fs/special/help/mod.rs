@@ -4,15 +4,8 @@
 pub mod example;
 mod fill;
 
-use crate::database::Source;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::room::Room;
+use crate::fs::open::prelude::*;
 use crate::fs::path::HELP_NAME;
-use crate::fs::process::Caller;
 
 /// The topics: name and text.
 pub const TOPICS: [(&str, &str); 12] = [
