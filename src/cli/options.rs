@@ -224,7 +224,7 @@ impl Options {
 
 fn unknown(word: &str) -> String {
     let words: Vec<&str> = KNOWN.iter().map(|known| known.word).chain(GENERIC.iter().copied()).collect();
-    let hint = nearest(word, &words).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let hint = nearest(word, words).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
     format!("unknown mount option {word:?}{hint} (ddbfs mount --help explains them all)")
 }
 

@@ -5,10 +5,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::order::compare;
+use super::order::{Comparator, compare};
 use super::parse::parse_condition;
 use super::placeholders::{PlaceholderUse, Scope};
-use super::syntax::{self, Comparator, ConditionSyntax, Part};
+use super::syntax::{self, ConditionSyntax, Part};
 use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -58,19 +58,33 @@ enum Function {
     OfUpdate,
 }
 
+/// Those of conditions, and then those of updates.
+const FUNCTIONS: [(&str, Function); 8] = [
+    ("attribute_exists", Function::AttributeExists),
+    ("attribute_not_exists", Function::AttributeNotExists),
+    ("attribute_type", Function::AttributeType),
+    ("begins_with", Function::BeginsWith),
+    ("contains", Function::Contains),
+    ("size", Function::Size),
+    ("if_not_exists", Function::OfUpdate),
+    ("list_append", Function::OfUpdate),
+];
+
+/// The names of the functions of conditions.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().filter(|(_, function)| *function != Function::OfUpdate).map(|(name, _)| *name)
+}
+
+/// Is a call of this function a condition?
+#[must_use]
+pub fn is_condition(name: &str) -> bool {
+    Function::from_name(name).is_some_and(Function::is_condition)
+}
+
 impl Function {
     /// Names are case-sensitive.
     fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "attribute_exists" => Self::AttributeExists,
-            "attribute_not_exists" => Self::AttributeNotExists,
-            "attribute_type" => Self::AttributeType,
-            "begins_with" => Self::BeginsWith,
-            "contains" => Self::Contains,
-            "size" => Self::Size,
-            "if_not_exists" | "list_append" => Self::OfUpdate,
-            _ => return None,
-        })
+        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
     }
 
     fn is_condition(self) -> bool {

@@ -4,14 +4,12 @@
 //! from the item and the condition; only `size()` makes one.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use memchr::memmem;
 
 use super::condition::{Condition, Operand};
-use super::order::{begins_with, compare};
-use super::syntax::Comparator;
+use super::order::{Comparator, begins_with};
 use crate::model::{AttributeValue, DocumentPath, Item, Number, PathElement};
 
 impl Condition {
@@ -21,12 +19,12 @@ impl Condition {
     pub fn holds(&self, item: &Item) -> bool {
         match self {
             Self::Compare { left, comparator, right } => {
-                compares(value_of(left, item).as_deref(), *comparator, value_of(right, item).as_deref())
+                comparator.holds(value_of(left, item).as_deref(), value_of(right, item).as_deref())
             }
             Self::Between { operand, lower, upper } => {
                 let tested = value_of(operand, item);
-                compares(tested.as_deref(), Comparator::GreaterOrEqual, value_of(lower, item).as_deref())
-                    && compares(tested.as_deref(), Comparator::LessOrEqual, value_of(upper, item).as_deref())
+                Comparator::GreaterOrEqual.holds(tested.as_deref(), value_of(lower, item).as_deref())
+                    && Comparator::LessOrEqual.holds(tested.as_deref(), value_of(upper, item).as_deref())
             }
             Self::In { operand, list } => value_of(operand, item).is_some_and(|tested| {
                 list.iter().any(|candidate| value_of(candidate, item).is_some_and(|candidate| candidate == tested))
@@ -134,22 +132,6 @@ fn size(value: &AttributeValue) -> Option<u64> {
         AttributeValue::N(_) | AttributeValue::Bool(_) | AttributeValue::Null => return None,
     };
     u64::try_from(count).ok()
-}
-
-fn compares(left: Option<&AttributeValue>, comparator: Comparator, right: Option<&AttributeValue>) -> bool {
-    let ordered = |accept: fn(Ordering) -> bool| match (left, right) {
-        (Some(left), Some(right)) => compare(left, right).is_some_and(accept),
-        _ => false,
-    };
-    match comparator {
-        Comparator::Equal => left.is_some() && left == right,
-        // True of what is not there, of two missing operands too.
-        Comparator::NotEqual => left.is_none() || left != right,
-        Comparator::Less => ordered(Ordering::is_lt),
-        Comparator::LessOrEqual => ordered(Ordering::is_le),
-        Comparator::Greater => ordered(Ordering::is_gt),
-        Comparator::GreaterOrEqual => ordered(Ordering::is_ge),
-    }
 }
 
 /// A substring, a member of a set (of the set's scalar type), an equal element of a list.

@@ -3,15 +3,14 @@
 
 use super::condition::{self, Condition, Operand};
 use super::legacy;
-use super::order::{begins_with, compare};
+use super::order::{Comparator, begins_with};
 use super::placeholders::PlaceholderUse;
-use super::syntax::Comparator;
 use crate::model::api::Placeholders;
 use crate::model::api::legacy::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, KeyError, LegacyError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{AttributeValue, Error, IndexSchema, Item, KeyAttribute, KeySchema};
+use crate::model::{AttributeValue, Error, IndexSchema, Item, KeyAttribute, KeySchema, TableSchema};
 
 /// Conditions that any key schema may have, however short.
 const CONDITIONS_MAX: usize = 2;
@@ -44,20 +43,40 @@ impl SortRange {
         std::iter::once(first).chain(second)
     }
 
+    /// The range of a comparison; `None` for `<>`, by which no key is found.
+    #[must_use]
+    pub fn compared(comparator: Comparator, value: AttributeValue) -> Option<Self> {
+        Some(match comparator {
+            Comparator::Equal => Self::Equal(value),
+            Comparator::Less => Self::Less(value),
+            Comparator::LessOrEqual => Self::LessOrEqual(value),
+            Comparator::Greater => Self::Greater(value),
+            Comparator::GreaterOrEqual => Self::GreaterOrEqual(value),
+            Comparator::NotEqual => return None,
+        })
+    }
+
+    /// How the range compares; `None` for BETWEEN and `begins_with`.
+    #[must_use]
+    pub fn comparator(&self) -> Option<Comparator> {
+        match self {
+            Self::Equal(_) => Some(Comparator::Equal),
+            Self::Less(_) => Some(Comparator::Less),
+            Self::LessOrEqual(_) => Some(Comparator::LessOrEqual),
+            Self::Greater(_) => Some(Comparator::Greater),
+            Self::GreaterOrEqual(_) => Some(Comparator::GreaterOrEqual),
+            Self::Between(..) | Self::BeginsWith(_) => None,
+        }
+    }
+
     /// Is `value` in the range? No value of another type is.
     #[must_use]
     pub fn contains(&self, value: &AttributeValue) -> bool {
-        match self {
-            Self::Equal(bound) => value == bound,
-            Self::Less(bound) => compare(value, bound).is_some_and(std::cmp::Ordering::is_lt),
-            Self::LessOrEqual(bound) => compare(value, bound).is_some_and(std::cmp::Ordering::is_le),
-            Self::Greater(bound) => compare(value, bound).is_some_and(std::cmp::Ordering::is_gt),
-            Self::GreaterOrEqual(bound) => compare(value, bound).is_some_and(std::cmp::Ordering::is_ge),
-            Self::Between(lower, upper) => {
-                compare(value, lower).is_some_and(std::cmp::Ordering::is_ge)
-                    && compare(value, upper).is_some_and(std::cmp::Ordering::is_le)
-            }
-            Self::BeginsWith(prefix) => begins_with(value, prefix),
+        let holds = |comparator: Comparator, bound| comparator.holds(Some(value), Some(bound));
+        match (self, self.comparator()) {
+            (Self::Between(lower, upper), _) => holds(Comparator::GreaterOrEqual, lower) && holds(Comparator::LessOrEqual, upper),
+            (Self::BeginsWith(prefix), _) => begins_with(value, prefix),
+            (_, comparator) => self.values().zip(comparator).all(|(bound, comparator)| holds(comparator, bound)),
         }
     }
 }
@@ -89,7 +108,18 @@ pub struct KeySchemaView<'a> {
     pub sort: &'a [KeyAttribute],
 }
 
-impl KeySchemaView<'_> {
+impl<'a> KeySchemaView<'a> {
+    /// Of a table, or of its index.
+    #[must_use]
+    pub fn of(schema: &'a TableSchema, index: Option<&'a IndexSchema>) -> Self {
+        index.map_or_else(|| Self::from(&schema.key), Self::from)
+    }
+
+    /// The attributes of the partition key, then those of the sort key.
+    pub fn attributes(self) -> impl Iterator<Item = &'a KeyAttribute> {
+        self.partition.iter().chain(self.sort)
+    }
+
     /// Has the partition key or the sort key several attributes?
     fn is_multi_attribute(&self) -> bool {
         self.partition.len() > 1 || self.sort.len() > 1
@@ -160,24 +190,15 @@ fn gather(condition: Condition, into: &mut Vec<AttributeCondition>) -> Result<()
 }
 
 /// What an operator of KeyConditions says; `None` when no key can be found by it.
-fn legacy_range(operator: ComparisonOperator, arguments: Vec<AttributeValue>) -> Option<SortRange> {
-    let mut arguments = arguments.into_iter();
-    let first = arguments.next()?;
-    Some(match operator {
-        ComparisonOperator::Eq => SortRange::Equal(first),
-        ComparisonOperator::Le => SortRange::LessOrEqual(first),
-        ComparisonOperator::Lt => SortRange::Less(first),
-        ComparisonOperator::Ge => SortRange::GreaterOrEqual(first),
-        ComparisonOperator::Gt => SortRange::Greater(first),
-        ComparisonOperator::BeginsWith => SortRange::BeginsWith(first),
-        ComparisonOperator::Between => SortRange::Between(first, arguments.next()?),
-        ComparisonOperator::Ne
-        | ComparisonOperator::In
-        | ComparisonOperator::Contains
-        | ComparisonOperator::NotContains
-        | ComparisonOperator::Null
-        | ComparisonOperator::NotNull => return None,
-    })
+fn legacy_range(condition: Condition) -> Option<SortRange> {
+    match condition {
+        Condition::Compare { comparator, right: Operand::Value(value), .. } => SortRange::compared(comparator, value),
+        Condition::Between { lower: Operand::Value(lower), upper: Operand::Value(upper), .. } => {
+            Some(SortRange::Between(lower, upper))
+        }
+        Condition::BeginsWith { prefix: Operand::Value(prefix), .. } => Some(SortRange::BeginsWith(prefix)),
+        _ => None,
+    }
 }
 
 /// `attribute = value`, or flipped.
@@ -192,15 +213,8 @@ fn comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<A
     };
     let name = first_operand(Operand::Path(path), comparator.sign())?;
     let value = other_operand(other)?;
-    let range = match comparator {
-        Comparator::Equal => SortRange::Equal(value),
-        Comparator::Less => SortRange::Less(value),
-        Comparator::LessOrEqual => SortRange::LessOrEqual(value),
-        Comparator::Greater => SortRange::Greater(value),
-        Comparator::GreaterOrEqual => SortRange::GreaterOrEqual(value),
-        Comparator::NotEqual => return Err(ExpressionFault::KeyConditionOperator(comparator.sign().to_owned())),
-    };
-    Ok(AttributeCondition::new(name, range))
+    let refused = || ExpressionFault::KeyConditionOperator(comparator.sign().to_owned());
+    Ok(AttributeCondition::new(name, SortRange::compared(comparator, value).ok_or_else(refused)?))
 }
 
 /// The key attribute of a condition.
@@ -255,8 +269,8 @@ impl KeyConditionShape {
         let mut conditions = Vec::with_capacity(given.len());
         for condition in given {
             let operator = condition.comparison_operator.unwrap_or(ComparisonOperator::Eq);
-            let arguments = legacy::checked_arguments(condition, operator)?;
-            conditions.push(AttributeCondition { name: condition.attribute.clone(), range: legacy_range(operator, arguments) });
+            let range = legacy_range(legacy::with_operator(condition, operator)?);
+            conditions.push(AttributeCondition { name: condition.attribute.clone(), range });
         }
         Ok(Self { conditions })
     }

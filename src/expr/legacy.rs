@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::condition::{Condition, Operand};
-use super::order::compare;
-use super::syntax::Comparator;
+use super::order::{Comparator, compare};
 use super::update::{Action, Effect, SetValue, Term, Update};
 use crate::model::api::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
@@ -51,7 +50,7 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
         if given.exists.is_some() {
             return Err(LegacyError::ExistsAndOperator(name()));
         }
-        return Ok(compared(&given.attribute, operator, &checked_arguments(given, operator)?));
+        return with_operator(given, operator);
     }
     if given.attribute_value_list.is_some() {
         return Err(LegacyError::ListWithoutOperator(name()));
@@ -65,11 +64,19 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
     }
 }
 
+/// The condition of an operator.
+///
+/// # Errors
+/// As for its arguments.
+pub(super) fn with_operator(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Condition, LegacyError> {
+    Ok(compared(&given.attribute, operator, &checked_arguments(given, operator)?))
+}
+
 /// The arguments of an operator: as many as it has, of the types it takes. A `Value` is a list of one.
 ///
 /// # Errors
 /// Missing, count, types that differ, type, order.
-pub fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Vec<AttributeValue>, LegacyError> {
+fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Vec<AttributeValue>, LegacyError> {
     let takes_none = matches!(operator, ComparisonOperator::Null | ComparisonOperator::NotNull);
     let arguments: &[AttributeValue] = match (&given.attribute_value_list, &given.value) {
         (Some(list), _) => list,

@@ -3,6 +3,7 @@
 //! Lexing never fails: what is no token becomes [`TokenKind::Unknown`], which no grammar accepts, so that the parser reports
 //! the leftmost error. Keywords are identifiers here; the grammars tell them apart by position.
 
+use super::order::Comparator;
 use crate::model::error::expression::ExpressionFault;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,12 +15,7 @@ pub enum TokenKind {
     /// `:value`
     ValueRef,
     Digits,
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+    Comparator(Comparator),
     Open,
     Close,
     OpenBracket,
@@ -201,14 +197,14 @@ fn reference(text: &str, kind: TokenKind) -> (TokenKind, usize) {
 
 fn symbol(text: &str, first: char) -> (TokenKind, usize) {
     // Before the signs of one character, with which these begin.
-    let two = [("<>", TokenKind::NotEqual), ("<=", TokenKind::LessOrEqual), (">=", TokenKind::GreaterOrEqual)];
-    if let Some((_, kind)) = two.iter().find(|(sign, _)| text.starts_with(sign)) {
-        return (*kind, 2);
+    let two = [("<>", Comparator::NotEqual), ("<=", Comparator::LessOrEqual), (">=", Comparator::GreaterOrEqual)];
+    if let Some((_, comparator)) = two.iter().find(|(sign, _)| text.starts_with(sign)) {
+        return (TokenKind::Comparator(*comparator), 2);
     }
     let kind = match first {
-        '=' => TokenKind::Equal,
-        '<' => TokenKind::Less,
-        '>' => TokenKind::Greater,
+        '=' => TokenKind::Comparator(Comparator::Equal),
+        '<' => TokenKind::Comparator(Comparator::Less),
+        '>' => TokenKind::Comparator(Comparator::Greater),
         '(' => TokenKind::Open,
         ')' => TokenKind::Close,
         '[' => TokenKind::OpenBracket,
@@ -225,6 +221,7 @@ fn symbol(text: &str, first: char) -> (TokenKind, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expr::order::Comparator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     use TokenKind::*;
 
     fn check(source: &str, expected: &[(TokenKind, &str)]) {
@@ -241,9 +238,17 @@ mod tests {
             "a.b[10]",
             &[(Identifier, "a"), (Dot, "."), (Identifier, "b"), (OpenBracket, "["), (Digits, "10"), (CloseBracket, "]")],
         );
-        check("#1=:x_2", &[(NameRef, "#1"), (Equal, "="), (ValueRef, ":x_2")]);
-        check("<><=>=<>", &[(NotEqual, "<>"), (LessOrEqual, "<="), (GreaterOrEqual, ">="), (NotEqual, "<>")]);
-        check("< >", &[(Less, "<"), (Greater, ">")]);
+        check("#1=:x_2", &[(NameRef, "#1"), (Comparator(Equal), "="), (ValueRef, ":x_2")]);
+        check(
+            "<><=>=<>",
+            &[
+                (Comparator(NotEqual), "<>"),
+                (Comparator(LessOrEqual), "<="),
+                (Comparator(GreaterOrEqual), ">="),
+                (Comparator(NotEqual), "<>"),
+            ],
+        );
+        check("< >", &[(Comparator(Less), "<"), (Comparator(Greater), ">")]);
         check("_a b_", &[(Unknown, "_a"), (Identifier, "b_")]);
         check("# :", &[(Unknown, "#"), (Unknown, ":")]);
         check("é\u{a0}", &[(Unknown, "é"), (Unknown, "\u{a0}")]);

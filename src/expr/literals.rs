@@ -102,7 +102,10 @@ impl LiteralError {
 pub fn condition(text: &[Unit]) -> Result<Extracted, LiteralError> {
     let mut extractor = Extractor::new(text, false);
     extractor.run()?;
-    Ok(Extracted { text: extractor.out.trim().to_owned(), placeholders: extractor.placeholders.finish() })
+    Ok(Extracted {
+        text: extractor.out.trim().to_owned(),
+        placeholders: Placeholders::of(extractor.placeholders.names, extractor.placeholders.values),
+    })
 }
 
 /// An update expression, and after `IF` its condition.
@@ -119,7 +122,11 @@ pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
         None => (out, None),
     };
     let update = Some(update.trim().to_owned()).filter(|update| !update.is_empty());
-    Ok(ExtractedUpdate { update, condition, placeholders: extractor.placeholders.finish() })
+    Ok(ExtractedUpdate {
+        update,
+        condition,
+        placeholders: Placeholders::of(extractor.placeholders.names, extractor.placeholders.values),
+    })
 }
 
 /// The longest part of a value that its placeholder shows.
@@ -139,14 +146,6 @@ impl Collected {
     /// The alias shows the value as it was written, so that errors which name it can be read.
     fn value(&mut self, value: AttributeValue, written: &str) -> String {
         alias(':', written, value, &mut self.values)
-    }
-
-    fn finish(self) -> Placeholders {
-        let some = |is_empty: bool| !is_empty;
-        Placeholders {
-            names: some(self.names.is_empty()).then_some(self.names),
-            values: some(self.values.is_empty()).then_some(self.values),
-        }
     }
 }
 

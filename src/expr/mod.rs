@@ -19,6 +19,7 @@ pub mod key_condition;
 pub mod legacy;
 pub mod lexer;
 pub mod literals;
+pub mod operand;
 pub mod order;
 pub mod parse;
 pub mod partiql;

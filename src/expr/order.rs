@@ -4,6 +4,62 @@ use std::cmp::Ordering;
 
 use crate::model::AttributeValue;
 
+/// A comparator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparator {
+    /// As written.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+
+    /// The comparator that says the same with its operands exchanged.
+    #[must_use]
+    pub fn flipped(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            Self::Equal | Self::NotEqual => self,
+        }
+    }
+
+    /// Does the comparison hold? `None` is what is not there.
+    #[must_use]
+    pub fn holds(self, left: Option<&AttributeValue>, right: Option<&AttributeValue>) -> bool {
+        let ordered = |accept: fn(Ordering) -> bool| match (left, right) {
+            (Some(left), Some(right)) => compare(left, right).is_some_and(accept),
+            _ => false,
+        };
+        match self {
+            Self::Equal => left.is_some() && left == right,
+            // True of what is not there, of two missing operands too.
+            Self::NotEqual => left.is_none() || left != right,
+            Self::Less => ordered(Ordering::is_lt),
+            Self::LessOrEqual => ordered(Ordering::is_le),
+            Self::Greater => ordered(Ordering::is_gt),
+            Self::GreaterOrEqual => ordered(Ordering::is_ge),
+        }
+    }
+}
+
 /// Strings and binaries by unsigned bytes, numbers by value; `None` between anything else.
 #[must_use]
 pub fn compare(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering> {

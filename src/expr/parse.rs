@@ -6,13 +6,17 @@
 //! the same is an error there and then, whatever stands behind it.
 
 use super::lexer::{TokenKind, Tokens};
-use super::path::Path;
-use super::syntax::{Call, Comparator, Condition, ConditionSyntax, Operand};
+use super::operand::Operands;
+use super::order::Comparator;
+use super::syntax::{Condition, ConditionSyntax, Operand};
 use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::EXPRESSION_BYTES_MAX;
 
-/// Calls inside calls. No grammar nests more than two; the bound keeps the recursion shallow.
-const CALL_DEPTH_MAX: usize = 16;
+/// No grammar nests more calls than two. A keyword is none before `(` either: `IN (` begins no call.
+const OPERANDS: Operands = Operands {
+    call_depth_max: 16,
+    is_keyword: |token, _| ["AND", "OR", "NOT", "BETWEEN", "IN"].iter().any(|word| token.is_keyword(word)),
+};
 
 /// Checks the size of an expression, before any lexing.
 ///
@@ -105,7 +109,7 @@ impl<'a> Parser<'a> {
         let mut group = Group::default();
         loop {
             self.open_groups(&mut outer, &mut group);
-            let operand = self.bare_operand(0)?;
+            let operand = OPERANDS.bare(&mut self.tokens, 0)?;
             let mut term = self.comparison(Term { content: Content::Operand(operand), in_parentheses: false })?;
             while self.tokens.peek().kind == TokenKind::Close {
                 let Some(enclosing) = outer.pop() else { return Err(self.tokens.syntax_error()) };
@@ -186,11 +190,11 @@ impl<'a> Parser<'a> {
         let Content::Operand(operand) = term.content else { return Ok(term) };
         let condition = if let Some(comparator) = comparator(self.tokens.peek().kind) {
             self.tokens.advance();
-            Condition::Compare { left: operand, comparator, right: self.operand(0)? }
+            Condition::Compare { left: operand, comparator, right: OPERANDS.operand(&mut self.tokens, 0)? }
         } else if self.tokens.accept_keyword("BETWEEN") {
             self.between(operand)?
         } else if self.tokens.accept_keyword("IN") {
-            Condition::In { operand, list: self.operand_list(0)? }
+            Condition::In { operand, list: OPERANDS.list(&mut self.tokens, 0)? }
         } else {
             return Ok(Term { content: Content::Operand(operand), ..term });
         };
@@ -199,82 +203,23 @@ impl<'a> Parser<'a> {
     }
 
     fn between(&mut self, operand: Operand<'a>) -> Result<Condition<'a>, ExpressionFault> {
-        let lower = self.operand(0)?;
+        let lower = OPERANDS.operand(&mut self.tokens, 0)?;
         // No operator of its own: BETWEEN counts as one.
         if !self.tokens.accept_keyword("AND") {
             return Err(self.tokens.syntax_error());
         }
-        Ok(Condition::Between { operand, lower, upper: self.operand(0)? })
-    }
-
-    /// `( operand, … )`, at least one.
-    fn operand_list(&mut self, depth: usize) -> Result<Vec<Operand<'a>>, ExpressionFault> {
-        self.tokens.expect(TokenKind::Open)?;
-        let mut list = vec![self.operand(depth)?];
-        while self.tokens.accept(TokenKind::Comma) {
-            list.push(self.operand(depth)?);
-        }
-        self.tokens.expect(TokenKind::Close)?;
-        Ok(list)
-    }
-
-    /// An operand in any number of parentheses.
-    fn operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
-        let open = self.tokens.open();
-        let operand = self.bare_operand(depth)?;
-        self.tokens.close(open, depth > 0)?;
-        Ok(operand)
-    }
-
-    /// A path, a value or a call.
-    fn bare_operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
-        let token = self.tokens.peek();
-        match token.kind {
-            TokenKind::ValueRef => {
-                self.tokens.advance();
-                Ok(Operand::Value(token.text))
-            }
-            // Before calls: `IN (` begins none.
-            TokenKind::Identifier if is_condition_keyword(token.text) => Err(self.tokens.syntax_error()),
-            TokenKind::Identifier if self.tokens.peek_second().kind == TokenKind::Open => self.call(depth).map(Operand::Call),
-            _ => Path::parse(&mut self.tokens).map(Operand::Path),
-        }
-    }
-
-    fn call(&mut self, depth: usize) -> Result<Call<'a>, ExpressionFault> {
-        if depth >= CALL_DEPTH_MAX {
-            return Err(ExpressionFault::FunctionMisused(self.tokens.peek().text.to_owned()));
-        }
-        let function = self.tokens.advance().text;
-        if self.tokens.peek_second().kind == TokenKind::Close {
-            self.tokens.advance();
-            self.tokens.advance();
-            return Ok(Call { function, operands: Vec::new() });
-        }
-        Ok(Call { function, operands: self.operand_list(depth + 1)? })
+        Ok(Condition::Between { operand, lower, upper: OPERANDS.operand(&mut self.tokens, 0)? })
     }
 }
 
 fn comparator(kind: TokenKind) -> Option<Comparator> {
-    Some(match kind {
-        TokenKind::Equal => Comparator::Equal,
-        TokenKind::NotEqual => Comparator::NotEqual,
-        TokenKind::Less => Comparator::Less,
-        TokenKind::LessOrEqual => Comparator::LessOrEqual,
-        TokenKind::Greater => Comparator::Greater,
-        TokenKind::GreaterOrEqual => Comparator::GreaterOrEqual,
-        _ => return None,
-    })
-}
-
-/// Words that cannot begin an operand.
-fn is_condition_keyword(word: &str) -> bool {
-    ["AND", "OR", "NOT", "BETWEEN", "IN"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
+    if let TokenKind::Comparator(comparator) = kind { Some(comparator) } else { None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expr::syntax::Call;
     use proptest::prelude::*;
 
     /// The tree with every structure in its own parentheses.

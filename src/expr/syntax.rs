@@ -1,44 +1,7 @@
 //! The condition language as parsed: names and values are still placeholders, functions still words.
 
+use super::order::Comparator;
 use super::path::Path;
-
-/// A comparator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparator {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-impl Comparator {
-    /// As written.
-    #[must_use]
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Equal => "=",
-            Self::NotEqual => "<>",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-        }
-    }
-
-    /// The comparator that says the same with its operands exchanged.
-    #[must_use]
-    pub fn flipped(self) -> Self {
-        match self {
-            Self::Less => Self::Greater,
-            Self::LessOrEqual => Self::GreaterOrEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterOrEqual => Self::LessOrEqual,
-            Self::Equal | Self::NotEqual => self,
-        }
-    }
-}
 
 /// `name(operand, …)`, any name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::condition::{Condition, Operand};
 use super::key_condition::{KeyConditionShape, SortRange};
+use super::order::Comparator;
 use super::projection::ProjectionPaths;
-use super::syntax::Comparator;
 use crate::model::api::Placeholders;
 use crate::model::{AttributeValue, DocumentPath, Error, PathElement};
 
@@ -33,11 +33,7 @@ impl Writer {
         let mark = self.mark;
         let names: BTreeMap<_, _> = self.names.into_iter().map(|(name, number)| (format!("#{mark}n{number}"), name)).collect();
         let values = self.values.into_iter().enumerate().map(|(number, value)| (format!(":{mark}v{number}"), value));
-        let values: BTreeMap<_, _> = values.collect();
-        Placeholders {
-            names: Some(names).filter(|names| !names.is_empty()),
-            values: Some(values).filter(|values| !values.is_empty()),
-        }
+        Placeholders::of(names, values.collect())
     }
 
     fn name(&mut self, name: &str) -> String {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::codec::plain_json::PlainJsonError;
+use crate::codec::wire::error::WireError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
 use crate::model::error::{
@@ -172,6 +173,16 @@ errnos! {
     NoAttribute = ENODATA,
     BadHandle = EBADF,
     Interrupted = EINTR,
+}
+
+/// A request that a file's text is.
+impl From<WireError> for FsError {
+    fn from(error: WireError) -> Self {
+        match error {
+            WireError::Request(error) => Self::Database(error),
+            other => Self::Body(other.to_string()),
+        }
+    }
 }
 
 impl FsError {

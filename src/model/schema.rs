@@ -159,6 +159,18 @@ impl TableSchema {
         self.indexes.iter().filter(move |index| index.kind == kind)
     }
 
+    /// The attributes of LastEvaluatedKey and ExclusiveStartKey of the table or an index of it, each once: index keys, then the table's others.
+    #[must_use]
+    pub fn cursor_attributes<'a>(&'a self, index: Option<&'a IndexSchema>) -> Vec<&'a KeyAttribute> {
+        let mut all: Vec<&KeyAttribute> = Vec::new();
+        for attribute in index.into_iter().flat_map(IndexSchema::attributes).chain(self.key.attributes()) {
+            if all.iter().all(|known| known.name != attribute.name) {
+                all.push(attribute);
+            }
+        }
+        all
+    }
+
     /// On-demand maxima and warm throughput of the table, or of one of its indexes.
     #[must_use]
     pub fn throughput_settings(&self, index: Option<&str>) -> ThroughputSettings {

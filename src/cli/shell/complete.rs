@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::cli::reader::Reader;
 use crate::codec::file_name::is_name;
 use crate::fs::path::HELP_NAME;
+use crate::fs::query::is_word;
 use crate::fs::tree;
 use crate::fuse;
 
@@ -15,8 +16,6 @@ use crate::fuse;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Names that hold further names.
 const DIRECTORIES: [&str; 8] = ["items", "gsi", "lsi", "partitions", "queries", "query", "scan", "batch"];
-/// Clauses without a value.
-const WORDS: [&str; 5] = ["desc", "asc", "live", "consistent", "typed"];
 /// Beside what names are made of: a clause's value and several of them, a directory, what is no character of its own.
 const MARKS: [char; 4] = ['=', ',', '/', '%'];
 
@@ -83,7 +82,7 @@ fn of_help(line: &str) -> Vec<String> {
     // A path of the person's own follows.
     let names = names.map(|name| name.split('<').next().unwrap_or_default().to_owned());
     let names = names.filter(|name| !name.is_empty() && name != "ls" && name != "…");
-    names.map(|name| if WORDS.contains(&name.as_str()) { format!("{name}/") } else { name }).collect()
+    names.map(|name| if is_word(&name) { format!("{name}/") } else { name }).collect()
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl ReadSource {
     /// The key attributes by which it is queried.
     #[must_use]
     pub fn key_schema(&self) -> KeySchemaView<'_> {
-        self.index().map_or_else(|| KeySchemaView::from(&self.table.schema.key), KeySchemaView::from)
+        KeySchemaView::of(&self.table.schema, self.index())
     }
 
     /// Does the condition give a whole primary key? Entries of an index may share their keys; items do not.
@@ -89,17 +89,10 @@ impl ReadSource {
         self.index.is_none() && has_whole_key
     }
 
-    /// The attributes of LastEvaluatedKey and ExclusiveStartKey: index keys, then the table's others.
+    /// The attributes of LastEvaluatedKey and ExclusiveStartKey.
     #[must_use]
     pub fn cursor_attributes(&self) -> Vec<&KeyAttribute> {
-        let mut attributes: Vec<&KeyAttribute> = Vec::new();
-        let index = self.index().into_iter().flat_map(IndexSchema::attributes);
-        for attribute in index.chain(self.table.schema.key.attributes()) {
-            if attributes.iter().all(|known| known.name != attribute.name) {
-                attributes.push(attribute);
-            }
-        }
-        attributes
+        self.table.schema.cursor_attributes(self.index())
     }
 
     /// The LastEvaluatedKey of a record of this source.

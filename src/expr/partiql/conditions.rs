@@ -1,28 +1,25 @@
 //! WHERE as a [`Condition`], with the checks of the condition language.
 
-use super::syntax::{Expression, ExpressionNode, Operator, Path, PathStep, Test, TypeName};
+use super::syntax::{Expression, ExpressionNode, Operator, Test, TypeName};
 use super::values::Values;
 use crate::expr::condition::{self, Condition, Operand};
-use crate::expr::syntax::Comparator;
+use crate::expr::order::Comparator;
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::StatementError;
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
 
-/// Functions that are conditions, by PartiQL's name in small letters.
-const FUNCTIONS: [&str; 5] = ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"];
-
-/// A document path as the rest of the crate knows it.
+/// A document path whose names attributes can have.
 ///
 /// # Errors
 /// Names that no attribute has.
-pub fn document_path(path: &Path) -> Result<DocumentPath, StatementError> {
-    let name = |name: &String| check_attribute_name(name).map(|()| name.clone());
-    let element = |step: &PathStep| match step {
-        PathStep::Name(text) => name(text).map(PathElement::Name),
-        PathStep::Index(index) => Ok(PathElement::Index(*index)),
-    };
-    Ok(DocumentPath { head: name(&path.head)?, rest: path.rest.iter().map(element).collect::<Result<_, _>>()? })
+pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError> {
+    let names = path.rest.iter().filter_map(|step| match step {
+        PathElement::Name(name) => Some(name),
+        PathElement::Index(_) => None,
+    });
+    std::iter::once(&path.head).chain(names).try_for_each(|name| check_attribute_name(name))?;
+    Ok(path.clone())
 }
 
 /// The condition that an expression is.
@@ -49,7 +46,7 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
             Ok(Condition::In { operand: tested, list })
         }
         ExpressionNode::Is { operand: tested, test } => is(tested, *test, values),
-        ExpressionNode::Call { name, arguments } if FUNCTIONS.contains(&name.as_str()) => {
+        ExpressionNode::Call { name, arguments } if condition::is_condition(name) => {
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(condition::of_call(name, operands)?)
         }
@@ -61,15 +58,7 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
 }
 
 fn comparison(left: &Expression, operator: Operator, right: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
-    let comparator = match operator {
-        Operator::Equal => Comparator::Equal,
-        Operator::NotEqual => Comparator::NotEqual,
-        Operator::Less => Comparator::Less,
-        Operator::LessOrEqual => Comparator::LessOrEqual,
-        Operator::Greater => Comparator::Greater,
-        Operator::GreaterOrEqual => Comparator::GreaterOrEqual,
-        Operator::Plus | Operator::Minus => return Err(StatementError::NotACondition(left.place)),
-    };
+    let Operator::Compare(comparator) = operator else { return Err(StatementError::NotACondition(left.place)) };
     // Both ways round: `TRUE = (a = 1)` too.
     for (one, other) in [(left, right), (right, left)] {
         if has_truth_value(one)
@@ -89,8 +78,8 @@ fn has_truth_value(expression: &Expression) -> bool {
         | ExpressionNode::Between { .. }
         | ExpressionNode::In { .. }
         | ExpressionNode::Is { .. } => true,
-        ExpressionNode::Binary { operator, .. } => !matches!(operator, Operator::Plus | Operator::Minus),
-        ExpressionNode::Call { name, .. } => FUNCTIONS.contains(&name.as_str()),
+        ExpressionNode::Binary { operator, .. } => matches!(operator, Operator::Compare(_)),
+        ExpressionNode::Call { name, .. } => condition::is_condition(name),
         _ => false,
     }
 }
@@ -122,7 +111,7 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(condition::size_of(operands)?)
         }
-        ExpressionNode::Call { name, .. } if !FUNCTIONS.contains(&name.as_str()) => {
+        ExpressionNode::Call { name, .. } if !condition::is_condition(name) => {
             Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
         }
         ExpressionNode::Binary { operator: Operator::Plus, .. } => {

@@ -1,7 +1,7 @@
 //! The one item that a statement names by its WHERE clause (docs/dynamodb.md 19.3).
 
 use crate::expr::condition::{Condition, Operand};
-use crate::expr::syntax::Comparator;
+use crate::expr::order::Comparator;
 use crate::model::error::StatementError;
 use crate::model::{AttributeValue, Item, KeySchema};
 

@@ -3,6 +3,7 @@
 //! Text that is no token, a quotation or comment without its end, or a number beyond all reason makes the statement
 //! unreadable, and the service says no more of it than that.
 
+use crate::expr::order::Comparator;
 use crate::model::error::StatementError;
 use crate::model::error::statement::Place;
 
@@ -24,22 +25,17 @@ pub enum Sign {
     Star,
     Plus,
     Minus,
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+    Comparator(Comparator),
 }
 
 /// Longer signs before those that they begin with.
 const SIGNS: &[(&str, Sign)] = &[
     ("<<", Sign::OpenBag),
     (">>", Sign::CloseBag),
-    ("<>", Sign::NotEqual),
-    ("!=", Sign::NotEqual),
-    ("<=", Sign::LessOrEqual),
-    (">=", Sign::GreaterOrEqual),
+    ("<>", Sign::Comparator(Comparator::NotEqual)),
+    ("!=", Sign::Comparator(Comparator::NotEqual)),
+    ("<=", Sign::Comparator(Comparator::LessOrEqual)),
+    (">=", Sign::Comparator(Comparator::GreaterOrEqual)),
     ("(", Sign::Open),
     (")", Sign::Close),
     ("[", Sign::OpenBracket),
@@ -53,9 +49,9 @@ const SIGNS: &[(&str, Sign)] = &[
     ("*", Sign::Star),
     ("+", Sign::Plus),
     ("-", Sign::Minus),
-    ("=", Sign::Equal),
-    ("<", Sign::Less),
-    (">", Sign::Greater),
+    ("=", Sign::Comparator(Comparator::Equal)),
+    ("<", Sign::Comparator(Comparator::Less)),
+    (">", Sign::Comparator(Comparator::Greater)),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,7 +247,7 @@ mod tests {
     fn tokens_and_places() {
         check("", Some(&[]));
         check("SELECT/**/* -- x\n FROM", Some(&[("SELECT", "1:1:6"), ("Star", "1:11:1"), ("FROM", "2:2:4")]));
-        check("n=n-1", Some(&[("n", "1:1:1"), ("Equal", "1:2:1"), ("n", "1:3:1"), ("Minus", "1:4:1"), ("1", "1:5:1")]));
+        check("n=n-1", Some(&[("n", "1:1:1"), ("Comparator(Equal)", "1:2:1"), ("n", "1:3:1"), ("Minus", "1:4:1"), ("1", "1:5:1")]));
         check("'it''s' \"a\"\"b\"", Some(&[("'it's'", "1:1:7"), ("\"a\"b\"", "1:9:6")]));
         check("'é' ?", Some(&[("'é'", "1:1:3"), ("?", "1:5:1")]));
         check(
@@ -264,7 +260,13 @@ mod tests {
         );
         check(
             "<<1>>!=<=",
-            Some(&[("OpenBag", "1:1:2"), ("1", "1:3:1"), ("CloseBag", "1:4:2"), ("NotEqual", "1:6:2"), ("LessOrEqual", "1:8:2")]),
+            Some(&[
+                ("OpenBag", "1:1:2"),
+                ("1", "1:3:1"),
+                ("CloseBag", "1:4:2"),
+                ("Comparator(NotEqual)", "1:6:2"),
+                ("Comparator(LessOrEqual)", "1:8:2"),
+            ]),
         );
         check("1e2147483647", Some(&[("1e2147483647", "1:1:12")]));
         for unreadable in ["'a", "\"a", "a # b", "a /* b", "1e2147483648", "1e99999999999", "1.5e-2147483647", "a \\ b", "é"] {

@@ -4,6 +4,7 @@ use super::lexer::{self, Sign, TokenKind};
 use super::parse_expression::Parser;
 use super::reserved;
 use super::syntax::{Expression, ExpressionNode, OrderTerm, Parsed, Returning, Select, Source, Statement, UpdateClause};
+use crate::expr::order::Comparator;
 use crate::model::error::StatementError;
 
 const VERB: StatementError = StatementError::Syntax("Expected data manipulation");
@@ -192,7 +193,7 @@ impl Parser {
             if self.accept_word("SET") {
                 loop {
                     let path = self.path(PATH)?;
-                    self.expect_sign(Sign::Equal, StatementError::Syntax("Expected '=' in SET"))?;
+                    self.expect_sign(Sign::Comparator(Comparator::Equal), StatementError::Syntax("Expected '=' in SET"))?;
                     changes.push(UpdateClause::Set(path, self.sum()?));
                     if !self.accept_sign(Sign::Comma) {
                         break;

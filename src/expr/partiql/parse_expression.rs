@@ -5,12 +5,13 @@
 
 use super::lexer::{Sign, Token, TokenKind};
 use super::reserved;
-use super::syntax::{Expression, ExpressionNode, Operator, Path, PathStep, Test, TypeName};
+use super::syntax::{Expression, ExpressionNode, Operator, Test, TypeName};
 use crate::expr::path::LIST_INDEX_MAX;
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::error::statement::Place;
 use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
+use crate::model::{DocumentPath, PathElement};
 
 /// Expressions within expressions; a literal may have 32 levels, a condition hardly needs ten.
 const DEPTH_MAX: usize = 160;
@@ -267,16 +268,7 @@ impl Parser {
     }
 
     fn comparator(&self) -> Option<Operator> {
-        let TokenKind::Sign(sign) = self.kind() else { return None };
-        Some(match sign {
-            Sign::Equal => Operator::Equal,
-            Sign::NotEqual => Operator::NotEqual,
-            Sign::Less => Operator::Less,
-            Sign::LessOrEqual => Operator::LessOrEqual,
-            Sign::Greater => Operator::Greater,
-            Sign::GreaterOrEqual => Operator::GreaterOrEqual,
-            _ => return None,
-        })
+        if let TokenKind::Sign(Sign::Comparator(comparator)) = self.kind() { Some(Operator::Compare(*comparator)) } else { None }
     }
 
     /// In parentheses or brackets.
@@ -478,12 +470,12 @@ impl Parser {
     ///
     /// # Errors
     /// `fault` when none begins here; a step that is none, an index out of range, more than 32 levels.
-    pub fn path(&mut self, fault: StatementError) -> Result<Path, StatementError> {
+    pub fn path(&mut self, fault: StatementError) -> Result<DocumentPath, StatementError> {
         let head = self.name(fault)?;
         let mut rest = Vec::new();
         loop {
             if self.accept_sign(Sign::Dot) {
-                rest.push(PathStep::Name(self.name(StatementError::Syntax("Invalid path dot component"))?));
+                rest.push(PathElement::Name(self.name(StatementError::Syntax("Invalid path dot component"))?));
             } else if self.accept_sign(Sign::OpenBracket) {
                 rest.push(self.bracket()?);
             } else {
@@ -494,24 +486,24 @@ impl Parser {
         if levels > DOCUMENT_PATH_LEVELS_MAX {
             return Err(ExpressionFault::PathTooDeep(levels).into());
         }
-        Ok(Path { head, rest })
+        Ok(DocumentPath { head, rest })
     }
 
     /// The rest of `[n]` or `['name']`.
-    fn bracket(&mut self) -> Result<PathStep, StatementError> {
+    fn bracket(&mut self) -> Result<PathElement, StatementError> {
         const FAULT: StatementError = StatementError::Syntax("Expected a list index in brackets");
         // `[-0]` is an index; any other negative one is out of range, not a fault of syntax.
         let is_negative = self.accept_sign(Sign::Minus);
         let place = self.place();
         let step = match self.kind().clone() {
-            TokenKind::Text(name) if !is_negative => PathStep::Name(name),
+            TokenKind::Text(name) if !is_negative => PathElement::Name(name),
             TokenKind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let index = digits.parse::<usize>().ok();
                 let Some(index) = index.filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0)) else {
                     let sign = if is_negative { "-" } else { "" };
                     return Err(StatementError::ListIndex { index: format!("{sign}{digits}"), place });
                 };
-                PathStep::Index(index)
+                PathElement::Index(index)
             }
             _ => return Err(FAULT),
         };

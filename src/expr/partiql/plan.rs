@@ -13,7 +13,7 @@ use crate::codec::key::{encode, encode_prefix, partition_digest, prefix_end};
 use crate::expr::KeySchemaView;
 use crate::expr::condition::{Condition, Operand};
 use crate::expr::key_condition::check_value;
-use crate::expr::syntax::Comparator;
+use crate::expr::order::Comparator;
 use crate::model::error::{KeyError, StatementError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::{AttributeValue, DocumentPath, Error, KeyAttribute};

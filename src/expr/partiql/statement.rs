@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use super::conditions::{condition, document_path};
 use super::parse;
-use super::syntax::{self, Expression, ExpressionNode, OrderTerm, Path, PathStep, Returning};
+use super::syntax::{self, Expression, ExpressionNode, OrderTerm, Returning};
 use super::updates;
 use super::values::Values;
 use crate::expr::{Condition, Update};
 use crate::model::arn;
 use crate::model::error::StatementError;
-use crate::model::{AttributeValue, DocumentPath, Error, Item, TableName};
+use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement, TableName};
 
 /// One value of a SELECT's result and the name it gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,15 +170,15 @@ fn table(text: &str) -> Result<TableName, StatementError> {
 }
 
 /// The last named step with the list indexes after it: `k[0]` of `m.k[0]`.
-fn column_name(path: &Path) -> String {
-    let last = path.rest.iter().rposition(|step| matches!(step, PathStep::Name(_)));
+fn column_name(path: &DocumentPath) -> String {
+    let last = path.rest.iter().rposition(|step| matches!(step, PathElement::Name(_)));
     let (name, rest) = match last.map(|at| path.rest.split_at(at)) {
-        Some((_, [PathStep::Name(name), rest @ ..])) => (name, rest),
+        Some((_, [PathElement::Name(name), rest @ ..])) => (name, rest),
         _ => (&path.head, path.rest.as_slice()),
     };
     let mut column = name.clone();
     for step in rest {
-        if let PathStep::Index(index) = step {
+        if let PathElement::Index(index) = step {
             column.push_str(&format!("[{index}]"));
         }
     }

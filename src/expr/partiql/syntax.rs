@@ -1,29 +1,12 @@
 //! PartiQL as parsed: every expression is one kind of tree, whatever it is for; names and `?` stand as written.
 
+use crate::expr::order::Comparator;
+use crate::model::DocumentPath;
 use crate::model::error::statement::Place;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PathStep {
-    Name(String),
-    /// From 0.
-    Index(usize),
-}
-
-/// A document path as written: head and steps.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Path {
-    pub head: String,
-    pub rest: Vec<PathStep>,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+    Compare(Comparator),
     Plus,
     Minus,
 }
@@ -58,7 +41,7 @@ pub struct Expression {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpressionNode {
-    Path(Path),
+    Path(DocumentPath),
     Text(String),
     /// Without a sign, as written.
     Number(String),
@@ -127,8 +110,8 @@ pub struct Select {
 /// A clause of UPDATE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateClause {
-    Set(Path, Expression),
-    Remove(Path),
+    Set(DocumentPath, Expression),
+    Remove(DocumentPath),
 }
 
 /// What RETURNING asks for.

@@ -1,12 +1,12 @@
 //! SET and REMOVE as an [`Update`].
 
 use super::conditions::document_path;
-use super::syntax::{Expression, ExpressionNode, Operator, Path, UpdateClause};
+use super::syntax::{Expression, ExpressionNode, Operator, UpdateClause};
 use super::values::Values;
 use crate::expr::update::{Action, Effect, Origin, SetValue, Term, Update, check_literal};
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
-use crate::model::{AttributeType, AttributeValue};
+use crate::model::{AttributeType, AttributeValue, DocumentPath};
 
 /// The update that the clauses are.
 ///
@@ -23,7 +23,7 @@ pub fn update(changes: &[UpdateClause], values: Values<'_>) -> Result<Update, St
     Ok(Update::new(actions, Origin::Expression)?)
 }
 
-fn effect(target: &Path, value: &Expression, values: Values<'_>) -> Result<Effect, StatementError> {
+fn effect(target: &DocumentPath, value: &Expression, values: Values<'_>) -> Result<Effect, StatementError> {
     match &value.node {
         ExpressionNode::Call { name, arguments } if name == "set_add" => {
             set_operand("SET_ADD", (target, value), arguments, values).map(Effect::Add)
@@ -35,7 +35,9 @@ fn effect(target: &Path, value: &Expression, values: Values<'_>) -> Result<Effec
             let (sign, set): (_, fn(Term, Term) -> SetValue) = match operator {
                 Operator::Plus => ("+", SetValue::Plus),
                 Operator::Minus => ("-", SetValue::Minus),
-                _ => return Err(StatementError::Unsupported { what: "a comparison in SET", place: value.place }),
+                Operator::Compare(_) => {
+                    return Err(StatementError::Unsupported { what: "a comparison in SET", place: value.place });
+                }
             };
             let (left, right) = (term(left, values)?, term(right, values)?);
             for operand in [&left, &right] {
@@ -50,7 +52,7 @@ fn effect(target: &Path, value: &Expression, values: Values<'_>) -> Result<Effec
 /// The second operand of SET_ADD and SET_DELETE, the first of which is what they change.
 fn set_operand(
     function: &'static str,
-    (target, call): (&Path, &Expression),
+    (target, call): (&DocumentPath, &Expression),
     arguments: &[Expression],
     values: Values<'_>,
 ) -> Result<AttributeValue, StatementError> {

@@ -105,10 +105,9 @@ impl<'p> Values<'p> {
         }
         match &expression.node {
             ExpressionNode::Text(text) => Ok(AttributeValue::S(text.clone())),
-            ExpressionNode::Number(text) => number(text, way).map(AttributeValue::N),
-            ExpressionNode::Negative(inner) => match &inner.node {
-                ExpressionNode::Number(text) => number(&format!("-{text}"), way).map(AttributeValue::N),
-                _ => Err(unsupported(expression, way)),
+            ExpressionNode::Number(_) | ExpressionNode::Negative(_) => match number_text(expression) {
+                Some(text) => number(&text, way).map(AttributeValue::N),
+                None => Err(unsupported(expression, way)),
             },
             ExpressionNode::Boolean(value) => Ok(AttributeValue::Bool(*value)),
             ExpressionNode::Null => Ok(AttributeValue::Null),

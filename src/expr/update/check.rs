@@ -2,6 +2,7 @@
 
 use super::action::{Action, Effect, Origin, SetValue, Term, Update};
 use super::syntax::{self, Sign, UpdateSyntax, Value};
+use crate::expr::condition;
 use crate::expr::path::Path;
 use crate::expr::placeholders::Scope;
 use crate::expr::syntax::{Call, Operand};
@@ -11,8 +12,6 @@ use crate::model::limits::EXPRESSION_OPERATORS_MAX;
 
 const IF_NOT_EXISTS: &str = "if_not_exists";
 const LIST_APPEND: &str = "list_append";
-/// Known, but only to the condition language.
-const OF_CONDITIONS: [&str; 6] = ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size"];
 
 /// Resolves a parsed update.
 ///
@@ -88,7 +87,7 @@ fn parts<'s, 'a>(parsed: &'s UpdateSyntax<'a>) -> Parts<'s, 'a> {
 
 fn check_known(call: &Call<'_>) -> Result<(), ExpressionFault> {
     let name = call.function;
-    let known = [IF_NOT_EXISTS, LIST_APPEND].contains(&name) || OF_CONDITIONS.contains(&name);
+    let known = [IF_NOT_EXISTS, LIST_APPEND].contains(&name) || condition::functions().any(|known| known == name);
     if known { Ok(()) } else { Err(ExpressionFault::UnknownFunction(name.to_owned())) }
 }
 
@@ -150,7 +149,7 @@ fn term(operand: &Operand<'_>, scope: &mut Scope<'_>) -> Result<Term, Expression
         Operand::Call(call) => call,
     };
     let name = call.function;
-    if OF_CONDITIONS.contains(&name) {
+    if condition::functions().any(|known| known == name) {
         return Err(ExpressionFault::FunctionOfOther { language: "an update", function: name.to_owned() });
     }
     let [first, second] = call.operands.as_slice() else {

@@ -2,13 +2,14 @@
 
 use super::syntax::{Action, Effect, SectionKind, Sign, UpdateSyntax, Value};
 use crate::expr::lexer::{Token, TokenKind, Tokens};
+use crate::expr::operand::Operands;
+use crate::expr::order::Comparator;
 use crate::expr::parse::check_size;
 use crate::expr::path::Path;
-use crate::expr::syntax::{Call, Operand};
 use crate::model::error::expression::ExpressionFault;
 
-/// Calls inside calls. `if_not_exists` may nest, and 4 KB hold at most 240 of them; the bound keeps the recursion shallow.
-const CALL_DEPTH_MAX: usize = 250;
+/// `if_not_exists` may nest, and 4 KB hold at most 240 of them.
+const OPERANDS: Operands = Operands { call_depth_max: 250, is_keyword: |token, is_call| !is_call && section(token).is_some() };
 
 /// Parses a whole update.
 ///
@@ -54,7 +55,7 @@ impl<'a> Parser<'a> {
             let path = self.path()?;
             let effect = match kind {
                 SectionKind::Set => {
-                    self.tokens.expect(TokenKind::Equal)?;
+                    self.tokens.expect(TokenKind::Comparator(Comparator::Equal))?;
                     Effect::Set(self.value()?)
                 }
                 SectionKind::Remove => Effect::Remove,
@@ -79,7 +80,7 @@ impl<'a> Parser<'a> {
     /// The right-hand side of SET. A `(` may open the whole or its first term: which, is known when it closes.
     fn value(&mut self) -> Result<Value<'a>, ExpressionFault> {
         let mut open = self.tokens.open();
-        let left = self.bare_term(0)?;
+        let left = OPERANDS.bare(&mut self.tokens, 0)?;
         let around_all = open;
         // Those that close here stand around the first term, the others around the whole.
         while open > 0 && self.tokens.accept(TokenKind::Close) {
@@ -98,52 +99,11 @@ impl<'a> Parser<'a> {
             Some(sign) => {
                 self.tokens.advance();
                 self.update.operators += 1;
-                Some((sign, self.term(0)?))
+                Some((sign, OPERANDS.operand(&mut self.tokens, 0)?))
             }
             None => None,
         };
         self.tokens.close(open, false)?;
         Ok(Value { left, right })
-    }
-
-    /// A term in any number of parentheses.
-    fn term(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
-        let open = self.tokens.open();
-        let term = self.bare_term(depth)?;
-        self.tokens.close(open, depth > 0)?;
-        Ok(term)
-    }
-
-    /// A path, a value or a call.
-    fn bare_term(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
-        let token = self.tokens.peek();
-        match token.kind {
-            TokenKind::ValueRef => {
-                self.tokens.advance();
-                Ok(Operand::Value(token.text))
-            }
-            TokenKind::Identifier if self.tokens.peek_second().kind == TokenKind::Open => self.call(depth).map(Operand::Call),
-            _ => self.path().map(Operand::Path),
-        }
-    }
-
-    fn call(&mut self, depth: usize) -> Result<Call<'a>, ExpressionFault> {
-        let function = self.tokens.advance().text;
-        if depth >= CALL_DEPTH_MAX {
-            return Err(ExpressionFault::FunctionMisused(function.to_owned()));
-        }
-        self.tokens.expect(TokenKind::Open)?;
-        let mut operands = Vec::new();
-        if self.tokens.accept(TokenKind::Close) {
-            return Ok(Call { function, operands });
-        }
-        loop {
-            operands.push(self.term(depth + 1)?);
-            if !self.tokens.accept(TokenKind::Comma) {
-                break;
-            }
-        }
-        self.tokens.expect(TokenKind::Close)?;
-        Ok(Call { function, operands })
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::clause;
 use super::fault::ClauseFault;
 use super::path::QueryPath;
 use super::result_kind::ResultKind;
@@ -76,8 +75,7 @@ impl QueryPath {
         if self.names.len() >= CLAUSES_MAX {
             return Err(FsError::TooManyClauses);
         }
-        let clause = clause::parse(name, self.context())?;
-        let clauses = self.clauses.with(clause, name, self.context())?;
+        let clauses = self.clauses.with(name, self.context())?;
         let mut names = self.names.clone();
         names.push(Arc::from(name));
         Ok(Child::Dir(Self { names, clauses, ..self.clone() }))

@@ -1,388 +1,386 @@
-//! One clause: a directory's name parsed against the schema. What clauses mean together is in `clauses`.
+//! The clauses: a row of [`TABLE`] for each that has a word of its own. Parser, help, suggestions, requests, `explain.json`, saved requests and
+//! the completion of shells read it. Conditions on the key are in `key_clause`.
 //!
 //! ```text
-//! clause = key [ "." operator ] "=" value        key = "@pk" | "@sk" | a key attribute's name
-//!        | "select=" path { "," path } | "desc" | "asc" | "limit=" n | "eval=" n | "after=" token
-//!        | "consistent" | "typed" | "live" | "segment=" i "," n
-//!        | key ".shards=" prefix "," first "," last                     the partition keys prefix first … prefix last
-//!        | "where." path [ "," type ] "." operator [ "=" value ] | "where=" expression               see `filter`
+//! clause = word [ "=" value ]                    a row of the table; its help says what the value is
+//!        | "where." path [ "," type ] "." operator [ "=" value ]                                      see `where_dotted`
+//!        | key [ "." operator ] "=" value        key = "@pk" | "@sk" | a key attribute's name         see `key_clause`
 //! ```
 //! The fixed words win over an attribute of the same name; such an attribute is reached as `@pk` or `@sk`.
 
-use std::cmp::Ordering;
-use std::str::FromStr;
-
+use super::clauses::{CONSISTENT, Clauses, DESC, Partition, TYPED};
 use super::fault::ClauseFault;
 use super::filter::Filter;
+use super::path::QueryPath;
 use super::result_kind::ResultKind;
-use super::source::{Context, QueryKind, SourceKeys};
+use super::saved::SavedRequest;
+use super::show::show_path;
+use super::source::{Context, QueryKind};
 use super::token::Token;
-use super::words::KEY_OPERATORS;
-use super::{name as names, nearest, select, shards, value, where_dotted, where_literal};
-use crate::codec::digest::Digest;
-use crate::codec::file_name::{ALIAS_MARK, NameFault};
-use crate::expr::SortRange;
+use super::value::{split, whole_number};
+use super::{key_clause, live, nearest, select, where_dotted, where_literal};
+use crate::database::Browse;
+use crate::expr::literals;
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::fs::FsError;
 use crate::model::api::Segment;
 use crate::model::limits::SEGMENTS_MAX;
-use crate::model::schema::{KeyAttribute, KeyAttributeType};
-use crate::model::{AttributeValue, DocumentPath, IndexKind};
 
-/// A parsed clause.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Clause {
-    /// Values by position in the partition key.
-    Partition(Vec<(usize, AttributeValue)>),
-    /// The whole partition key by its shortened name.
-    PartitionAlias(PartitionAlias),
-    /// The values of a write-sharded partition key.
-    Shards(Vec<AttributeValue>),
-    /// A condition on the sort attribute at `position`.
-    Sort {
-        position: usize,
-        condition: SortRange,
+const ASC: &str = "asc";
+
+/// A clause with a word of its own.
+struct Row {
+    word: &'static str,
+    form: Form,
+    place: Place,
+    /// How the help writes it, and what it means; not said of a word that another row's help tells.
+    help: Option<(&'static str, &'static str)>,
+    /// More lines of the help.
+    below: &'static [&'static str],
+    /// It works on these only.
+    kind: Option<QueryKind>,
+    works_on_global: bool,
+    /// What it makes of a request that is otherwise complete.
+    ask: fn(&Clauses, &mut ReadRequest),
+    /// Adds what a saved request says of it.
+    saved: fn(&SavedRequest, &mut Clauses),
+    /// A filter that is known when the query runs.
+    filter: Option<LateFilter>,
+    /// What would cost less than this clause.
+    advice: fn(&QueryPath) -> Option<String>,
+}
+
+type Add = fn(&mut Clauses, &str, Context<'_>) -> Result<bool, ClauseFault>;
+type LateFilter = fn(&QueryPath, &dyn Browse) -> Result<Option<Filter>, FsError>;
+
+/// How a clause is written.
+#[derive(Clone, Copy)]
+enum Form {
+    /// The word alone, not beside the other one.
+    Word { against: Option<&'static str> },
+    /// `word=value`; `add` says whether the clause is the first of its word.
+    Value { example: &'static str, add: Add },
+    /// All that follows the word.
+    Prefix(Add),
+}
+
+/// The order of the help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Order,
+    Condition,
+    Expression,
+    Hidden,
+    Result,
+    Part,
+}
+
+impl Row {
+    /// A word that changes nothing of the request.
+    const fn new(word: &'static str, form: Form, place: Place, help: (&'static str, &'static str)) -> Self {
+        Self {
+            word,
+            form,
+            place,
+            help: Some(help),
+            below: &[],
+            kind: None,
+            works_on_global: true,
+            ask: |_, _| {},
+            saved: |_, _| {},
+            filter: None,
+            advice: |_| None,
+        }
+    }
+}
+
+/// Of words equally near to a misspelt one the first is suggested.
+static TABLE: [Row; 12] = [
+    Row {
+        advice: select_advice,
+        ..Row::new(
+            "select",
+            Form::Value { example: "select=a,b.c", add: add_select },
+            Place::Result,
+            ("select=a,b.c,d[0]", "only these attributes"),
+        )
     },
-    Select(Vec<DocumentPath>),
-    Order(Order),
-    /// Items to return at most.
-    Limit(u64),
-    /// Items to evaluate at most.
-    Eval(u64),
-    After(Token),
-    Consistent,
-    Typed,
-    Segment(Segment),
-    Filter(Filter),
-    Live,
-}
+    Row {
+        ask: |all, request| ask_items_max(all.limit, request),
+        ..Row::new(
+            "limit",
+            Form::Value {
+                example: "limit=10",
+                add: |all, text, _| Ok(all.limit.replace(count("limit", text, u64::MAX)?).is_none()),
+            },
+            Place::Result,
+            ("limit=<n>", "return at most n items"),
+        )
+    },
+    Row {
+        ask: |all, request| ask_items_max(all.eval, request),
+        saved: |saved, all| all.eval = saved.request.limit.map(u64::from),
+        ..Row::new(
+            "eval",
+            Form::Value {
+                example: "eval=100",
+                add: |all, text, _| Ok(all.eval.replace(count("eval", text, u64::from(u32::MAX))?).is_none()),
+            },
+            Place::Result,
+            ("eval=<n>", "read at most n items, DynamoDB's Limit"),
+        )
+    },
+    Row::new(
+        "after",
+        Form::Value {
+            example: "after=<next of page.json>",
+            add: |all, text, _| Ok(all.after.replace(Token::parse(text)?).is_none()),
+        },
+        Place::Result,
+        ("after=<token>", "start after the page whose page.json said next"),
+    ),
+    Row {
+        works_on_global: false,
+        ask: |all, request| request.consistent_read = all.has(CONSISTENT),
+        saved: |saved, all| {
+            if saved.request.consistent_read {
+                all.add_word(CONSISTENT);
+            }
+        },
+        advice: |path| path.clauses.has(CONSISTENT).then(|| "consistent reads cost twice as much".to_owned()),
+        ..Row::new(CONSISTENT, Form::Word { against: None }, Place::Result, ("consistent", "consistent read"))
+    },
+    Row::new(TYPED, Form::Word { against: None }, Place::Result, ("typed", "items in DynamoDB JSON")),
+    Row {
+        filter: Some(live::filter),
+        ..Row::new("live", Form::Word { against: None }, Place::Hidden, ("live", "without items whose time to live is over"))
+    },
+    Row {
+        below: &["where=status IN (\"open\",\"held\") AND (total > 100 OR NOT paid = true)", literals::SPELLING],
+        ..Row::new(
+            "where",
+            Form::Value {
+                example: "where=total > 100",
+                add: |all, text, context| Ok(all.add_filter(where_literal::parse(text, context)?)),
+            },
+            Place::Expression,
+            ("where=<expression>", "the same as DynamoDB's FilterExpression:"),
+        )
+    },
+    Row {
+        below: &[where_dotted::HELP],
+        ..Row::new(
+            "where.",
+            Form::Prefix(|all, text, context| {
+                let (head, value) = split(text);
+                Ok(all.add_filter(where_dotted::parse(head, value, context)?))
+            }),
+            Place::Condition,
+            ("where.<path>.<op>[=<value>]", "a filter: reads the same, shows what matches"),
+        )
+    },
+    Row {
+        kind: Some(QueryKind::Scan),
+        ask: |all, request| {
+            if let ReadRange::Scan { segment } = &mut request.range {
+                *segment = all.segment;
+            }
+        },
+        saved: |saved, all| all.segment = saved.segment,
+        ..Row::new(
+            "segment",
+            Form::Value { example: "segment=0,8", add: |all, text, _| Ok(all.segment.replace(segment(text)?).is_none()) },
+            Place::Part,
+            ("segment=<i>,<n>", "the i-th of n parts, from 0"),
+        )
+    },
+    Row {
+        kind: Some(QueryKind::Query),
+        ask: |all, request| {
+            if let ReadRange::Query { forward, .. } = &mut request.range {
+                *forward = !all.is_descending();
+            }
+        },
+        saved: |saved, all| {
+            if !saved.request.scan_index_forward {
+                all.add_word(DESC);
+            }
+        },
+        ..Row::new(DESC, Form::Word { against: Some(ASC) }, Place::Order, ("desc, asc", "order of the sort key; asc if not said"))
+    },
+    Row { kind: Some(QueryKind::Query), help: None, ..Row::new(ASC, Form::Word { against: Some(DESC) }, Place::Order, ("", "")) },
+];
 
-/// A partition key whose name was too long for a file name; resolved when the query runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PartitionAlias {
-    /// As typed, `<prefix>%~<digest>`.
-    pub name: String,
-    pub digest: Digest,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    Ascending,
-    Descending,
-}
-
-/// Of a partition key: a range of write shards.
-const SHARDS: &str = "shards";
-
-/// Parses one clause.
-pub(super) fn parse(name: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
-    let (head, value) = match name.split_once('=') {
-        Some((head, value)) => (head, Some(value)),
-        None => (name, None),
-    };
-    if let Some(outcome) = parse_word(head, value, context) {
-        return outcome;
-    }
-    if let Some(head) = name.strip_prefix("where.") {
-        return parse_dotted(head, context);
-    }
-    match value {
-        Some(value) => parse_key_clause(name, head, value, context),
-        None => Err(unknown(name, context)),
-    }
-}
-
-/// The clauses with a fixed word; `None` when `head` is none of them.
-fn parse_word(head: &str, value: Option<&str>, context: Context<'_>) -> Option<Result<Clause, ClauseFault>> {
-    Some(match head {
-        "desc" => flag(value, "desc").and_then(|()| on_query(context, Clause::Order(Order::Descending), head)),
-        "asc" => flag(value, "asc").and_then(|()| on_query(context, Clause::Order(Order::Ascending), head)),
-        "consistent" => flag(value, "consistent").and_then(|()| consistent(context)),
-        "typed" => flag(value, "typed").map(|()| Clause::Typed),
-        "live" => flag(value, "live").map(|()| Clause::Live),
-        "where" => {
-            required("where", value, "where=total > 100").and_then(|text| where_literal::parse(text, context)).map(Clause::Filter)
+impl Row {
+    /// Is the directory one of this clause?
+    fn is_named(&self, name: &str) -> bool {
+        match self.form {
+            Form::Prefix(_) => name.starts_with(self.word),
+            Form::Word { .. } | Form::Value { .. } => split(name).0 == self.word,
         }
-        "limit" => count("limit", value, "limit=10", u64::MAX).map(Clause::Limit),
-        "eval" => count("eval", value, "eval=100", u64::from(u32::MAX)).map(Clause::Eval),
-        "after" => required("after", value, "after=<next of page.json>").and_then(Token::parse).map(Clause::After),
-        "select" => required("select", value, "select=a,b.c").and_then(|text| parse_select(text, context)),
-        "segment" => required("segment", value, "segment=0,8").and_then(|text| segment(text, context)),
-        _ => return None,
-    })
-}
+    }
 
-fn flag(value: Option<&str>, word: &'static str) -> Result<(), ClauseFault> {
-    match value {
-        None => Ok(()),
-        Some(_) => Err(ClauseFault::UnwantedValue(word)),
-    }
-}
-
-fn required<'a>(word: &'static str, value: Option<&'a str>, example: &'static str) -> Result<&'a str, ClauseFault> {
-    match value {
-        Some(value) if !value.is_empty() => Ok(value),
-        _ => Err(ClauseFault::NoValue { word, example }),
-    }
-}
-
-fn on_query(context: Context<'_>, clause: Clause, word: &str) -> Result<Clause, ClauseFault> {
-    match context.kind {
-        QueryKind::Query => Ok(clause),
-        QueryKind::Scan => Err(ClauseFault::NotOnScan(word.to_owned())),
-    }
-}
-
-fn consistent(context: Context<'_>) -> Result<Clause, ClauseFault> {
-    match context.index {
-        Some(index) if index.kind == IndexKind::Global => Err(ClauseFault::ConsistentOnGlobal),
-        _ => Ok(Clause::Consistent),
-    }
-}
-
-fn count(word: &'static str, value: Option<&str>, example: &'static str, max: u64) -> Result<u64, ClauseFault> {
-    let text = required(word, value, example)?;
-    match whole_number(text) {
-        Some(n) if (1..=max).contains(&n) => Ok(n),
-        _ => Err(ClauseFault::Count { word, expected: "a whole number from 1", found: text.to_owned() }),
-    }
-}
-
-fn segment(text: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
-    if context.kind == QueryKind::Query {
-        return Err(ClauseFault::NotOnQuery("segment"));
-    }
-    let fault = || ClauseFault::Count {
-        word: "segment",
-        expected: "its number and how many there are, number < count ≤ 1000000",
-        found: text.to_owned(),
-    };
-    let (index, total) = text.split_once(',').ok_or_else(fault)?;
-    match (whole_number(index), whole_number(total)) {
-        (Some(index), Some(total)) if index < total && total <= SEGMENTS_MAX => Ok(Clause::Segment(Segment { index, total })),
-        _ => Err(fault()),
-    }
-}
-
-/// A number of decimal digits only, no sign.
-fn whole_number<T: FromStr>(text: &str) -> Option<T> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
-}
-
-/// `select=`: the paths, each projected by the source if it is a global index. A local index fetches what it lacks.
-fn parse_select(text: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
-    let paths = select::parse(text)?;
-    if let Some(index) = context.index.filter(|index| index.kind == IndexKind::Global)
-        && let Some(path) = paths.iter().find(|path| !index.projects(&context.schema.key, &path.head))
-    {
-        return Err(ClauseFault::NotProjected { index: index.name.to_string(), attribute: path.head.clone() });
-    }
-    Ok(Clause::Select(paths))
-}
-
-/// `where.…`; the operator may have no value.
-fn parse_dotted(head: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
-    let (head, value) = match head.split_once('=') {
-        Some((head, value)) => (head, Some(value)),
-        None => (head, None),
-    };
-    where_dotted::parse(head, value, context).map(Clause::Filter)
-}
-
-/// `@pk…=`, `@sk…=`, and the key attributes' own names.
-fn parse_key_clause(name: &str, head: &str, value: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
-    let keys = context.keys();
-    if head.starts_with('@') {
-        return parse_at_clause(name, head, value, context);
-    }
-    let Ok(attribute) = value::decode_text(head) else { return Err(unknown(name, context)) };
-    if let Some((role, operator)) = find_attribute(&attribute, keys) {
-        on_scan_refused(context, name)?;
-        return match role {
-            Role::Partition(position) => partition_clause(keys.partition, position, operator, value),
-            Role::Sort(position) => sort_clause(keys.sort, position, operator, value),
-        };
-    }
-    match nearest::misspelt(head, &words(context)) {
-        Some(_) => Err(unknown(name, context)),
-        None => Err(filter(attribute, context)),
-    }
-}
-
-fn on_scan_refused(context: Context<'_>, name: &str) -> Result<(), ClauseFault> {
-    match context.kind {
-        QueryKind::Query => Ok(()),
-        QueryKind::Scan => Err(ClauseFault::NotOnScan(format!("the key condition {name}"))),
-    }
-}
-
-/// A key attribute of the source.
-#[derive(Debug, Clone, Copy)]
-enum Role {
-    Partition(usize),
-    Sort(usize),
-}
-
-/// The key attribute `text`, or `attribute.operator`: the longest name wins, names may hold dots.
-fn find_attribute<'t>(text: &'t str, keys: SourceKeys<'_>) -> Option<(Role, Option<&'t str>)> {
-    let role = |name: &str| {
-        let of = |attributes: &[KeyAttribute]| attributes.iter().position(|attribute| attribute.name == name);
-        of(keys.partition).map(Role::Partition).or_else(|| of(keys.sort).map(Role::Sort))
-    };
-    if let Some(found) = role(text) {
-        return Some((found, None));
-    }
-    let (name, operator) = text.rsplit_once('.')?;
-    role(name).map(|found| (found, Some(operator)))
-}
-
-fn parse_at_clause(name: &str, head: &str, value: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
-    let (key, operator) = match head.split_once('.') {
-        Some((key, operator)) => (key, Some(operator)),
-        None => (head, None),
-    };
-    let keys = context.keys();
-    match key {
-        "@pk" | "@sk" => on_scan_refused(context, name)?,
-        _ => return Err(unknown(name, context)),
-    }
-    if key == "@pk" {
-        return match keys.partition {
-            [_] => partition_clause(keys.partition, 0, operator, value),
-            several if operator == Some(SHARDS) => Err(ClauseFault::ShardsOfSeveral { names: own_names(several) }),
-            several if operator.is_none() => whole_partition(several, value),
-            several => Err(ClauseFault::PartitionOperator { attribute: names_of(several) }),
-        };
-    }
-    match keys.sort {
-        [] => Err(ClauseFault::NoSortKey),
-        [_] => sort_clause(keys.sort, 0, operator, value),
-        several => Err(ClauseFault::SeveralAttributes { word: "@sk", count: several.len(), names: own_names(several) }),
-    }
-}
-
-fn names_of(attributes: &[KeyAttribute]) -> String {
-    attributes.iter().map(|attribute| attribute.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn own_names(attributes: &[KeyAttribute]) -> String {
-    attributes.iter().map(|attribute| format!("{}=…", attribute.name)).collect::<Vec<_>>().join(" ")
-}
-
-fn partition_clause(
-    partition: &[KeyAttribute],
-    position: usize,
-    operator: Option<&str>,
-    text: &str,
-) -> Result<Clause, ClauseFault> {
-    let Some(attribute) = partition.get(position) else { return Err(ClauseFault::NoSortKey) };
-    if operator == Some(SHARDS) {
-        return match partition {
-            [one] => shards::parse(one, text).map(Clause::Shards),
-            several => Err(ClauseFault::ShardsOfSeveral { names: own_names(several) }),
-        };
-    }
-    if operator.is_some() {
-        return Err(ClauseFault::PartitionOperator { attribute: attribute.name.clone() });
-    }
-    if partition.len() == 1
-        && let Some(digest) = names::alias_digest(text)
-    {
-        return Ok(Clause::PartitionAlias(PartitionAlias { name: text.to_owned(), digest }));
-    }
-    if partition.len() == 1 && text.contains(ALIAS_MARK) {
-        return Err(ClauseFault::Value { attribute: attribute.name.clone(), fault: NameFault::Alias.into() });
-    }
-    Ok(Clause::Partition(vec![(position, typed(attribute, text)?)]))
-}
-
-/// `@pk=a,b` on an index with several partition attributes: the name of the folder below `items/`.
-fn whole_partition(partition: &[KeyAttribute], text: &str) -> Result<Clause, ClauseFault> {
-    if let Some(digest) = names::alias_digest(text) {
-        return Ok(Clause::PartitionAlias(PartitionAlias { name: text.to_owned(), digest }));
-    }
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() != partition.len() {
-        let (expected, found) = (partition.len(), parts.len());
-        return Err(ClauseFault::PartitionCount { expected, found, names: own_names(partition) });
-    }
-    let values = partition.iter().zip(parts).enumerate();
-    let values = values.map(|(position, (attribute, part))| Ok((position, typed(attribute, part)?)));
-    values.collect::<Result<_, ClauseFault>>().map(Clause::Partition)
-}
-
-fn typed(attribute: &KeyAttribute, text: &str) -> Result<AttributeValue, ClauseFault> {
-    value::parse(text, attribute.attribute_type).map_err(|fault| ClauseFault::Value { attribute: attribute.name.clone(), fault })
-}
-
-fn sort_clause(sort: &[KeyAttribute], position: usize, operator: Option<&str>, text: &str) -> Result<Clause, ClauseFault> {
-    let Some(attribute) = sort.get(position) else { return Err(ClauseFault::NoSortKey) };
-    let one = || typed(attribute, text);
-    let condition = match operator {
-        None => SortRange::Equal(one()?),
-        Some("lt") => SortRange::Less(one()?),
-        Some("le") => SortRange::LessOrEqual(one()?),
-        Some("gt") => SortRange::Greater(one()?),
-        Some("ge") => SortRange::GreaterOrEqual(one()?),
-        Some("between") => between(attribute, text)?,
-        Some("begins") if attribute.attribute_type == KeyAttributeType::N => {
-            return Err(ClauseFault::BeginsOnNumber { attribute: attribute.name.clone(), operator: "begins" });
+    /// The word as far as it is always the same.
+    fn start(&self) -> String {
+        match self.form {
+            Form::Value { .. } => format!("{}=", self.word),
+            Form::Word { .. } | Form::Prefix(_) => self.word.to_owned(),
         }
-        Some("begins") => SortRange::BeginsWith(one()?),
-        Some(other) => {
-            let nearest = if other == "eq" { "=" } else { nearest::nearest(other, &KEY_OPERATORS).unwrap_or("=") };
-            return Err(ClauseFault::UnknownOperator { attribute: attribute.name.clone(), operator: other.to_owned(), nearest });
+    }
+
+    fn is_of(&self, kind: QueryKind) -> bool {
+        self.kind.is_none_or(|only| only == kind)
+    }
+
+    fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
+        match context.kind {
+            QueryKind::Scan if !self.is_of(context.kind) => Err(ClauseFault::NotOnScan(self.word.to_owned())),
+            QueryKind::Query if !self.is_of(context.kind) => Err(ClauseFault::NotOnQuery(self.word)),
+            _ if !self.works_on_global && context.on_global_index() => Err(ClauseFault::ConsistentOnGlobal),
+            _ => Ok(()),
         }
-    };
-    Ok(Clause::Sort { position, condition })
+    }
+
+    /// False if what the clause says was said before.
+    fn add(&self, all: &mut Clauses, name: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
+        let value = split(name).1;
+        match (self.form, value) {
+            (Form::Value { example, .. }, None | Some("")) => return Err(ClauseFault::NoValue { word: self.word, example }),
+            (Form::Word { .. }, Some(_)) => return Err(ClauseFault::UnwantedValue(self.word)),
+            _ => self.check_place(context)?,
+        }
+        match self.form {
+            Form::Word { against: Some(other) } if all.has(other) => {
+                Err(ClauseFault::Contradiction { one: self.word.min(other), other: self.word.max(other) })
+            }
+            Form::Word { .. } => Ok(all.add_word(self.word)),
+            Form::Value { add, .. } => add(all, value.unwrap_or_default(), context),
+            Form::Prefix(add) => add(all, name.strip_prefix(self.word).unwrap_or_default(), context),
+        }
+    }
 }
 
-fn between(attribute: &KeyAttribute, text: &str) -> Result<SortRange, ClauseFault> {
-    let parts: Vec<&str> = text.split(',').collect();
-    let [lower, upper] = parts.as_slice() else {
-        return Err(ClauseFault::BetweenCount { attribute: attribute.name.clone() });
-    };
-    let (lower, upper) = (typed(attribute, lower)?, typed(attribute, upper)?);
-    if lower.compare(&upper) == Some(Ordering::Greater) {
-        return Err(ClauseFault::BetweenOrder { attribute: attribute.name.clone() });
+/// True if this is a clause that has no value.
+#[must_use]
+pub fn is_word(name: &str) -> bool {
+    TABLE.iter().any(|row| row.word == name && matches!(row.form, Form::Word { .. }))
+}
+
+impl Clauses {
+    /// These clauses and one more, a directory's name.
+    pub fn with(&self, name: &str, context: Context<'_>) -> Result<Self, ClauseFault> {
+        let mut all = self.clone();
+        let is_first = match TABLE.iter().find(|row| row.is_named(name)) {
+            Some(row) => row.add(&mut all, name, context)?,
+            None => match key_clause::add(&mut all, name, context)? {
+                Some(is_first) => is_first,
+                None => return Err(not_of_key(name, context)),
+            },
+        };
+        if matches!(all.partition, Partition::Shards(_)) && all.after.is_some() {
+            return Err(ClauseFault::SeveralRequests("after="));
+        }
+        if is_first { Ok(all) } else { Err(ClauseFault::Repeated(split(name).0.to_owned())) }
     }
-    Ok(SortRange::Between(lower, upper))
+
+    /// What a saved request says beside its key, its filter and its projection.
+    pub fn add_saved(&mut self, request: &SavedRequest) {
+        TABLE.iter().for_each(|row| (row.saved)(request, self));
+    }
+
+    /// May items be evaluated that are not returned?
+    pub fn is_filtered(&self) -> bool {
+        !self.filters.is_empty() || TABLE.iter().any(|row| row.filter.is_some() && self.has(row.word))
+    }
+
+    /// Makes of a request what these clauses ask for.
+    pub fn ask(&self, request: &mut ReadRequest) {
+        TABLE.iter().for_each(|row| (row.ask)(self, request));
+    }
+
+    pub fn late_filters(&self, path: &QueryPath, db: &dyn Browse) -> Result<Vec<Filter>, FsError> {
+        let late = TABLE.iter().filter(|row| self.has(row.word)).filter_map(|row| row.filter);
+        late.filter_map(|filter| filter(path, db).transpose()).collect()
+    }
+}
+
+/// What would cost less than these clauses.
+pub(super) fn advice(path: &QueryPath) -> impl Iterator<Item = String> {
+    TABLE.iter().filter_map(|row| (row.advice)(path))
+}
+
+/// The lines of the help, each a clause with its meaning, or indented and without.
+pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
+    let mut rows: Vec<&Row> = TABLE.iter().filter(|row| row.check_place(context).is_ok()).collect();
+    rows.sort_by_key(|row| row.place);
+    let lines = rows.into_iter().flat_map(|row| {
+        let below = row.below.iter().flat_map(|text| text.lines()).map(|line| (format!("  {line}"), String::new()));
+        row.help.map(|(clause, meaning)| (clause.to_owned(), meaning.to_owned())).into_iter().chain(below)
+    });
+    lines.collect()
+}
+
+/// A clause that is none of the table, and no condition on the key.
+fn not_of_key(name: &str, context: Context<'_>) -> ClauseFault {
+    let is_misspelt = |head: &str| nearest::misspelt(head, words(context).iter().map(String::as_str)).is_some();
+    match split(name) {
+        (head, Some(_)) if !is_misspelt(head) => key_clause::as_filter(head, context).unwrap_or_else(|| unknown(name, context)),
+        _ => unknown(name, context),
+    }
 }
 
 fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
     let words = words(context);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let head = name.find('=').map_or(name, |at| name.get(..=at).unwrap_or(name));
-    let nearest = nearest::nearest(head, &words).unwrap_or("help");
+    let nearest = nearest::nearest(head, words.iter().map(String::as_str)).unwrap_or("help");
     ClauseFault::Unknown { name: name.to_owned(), nearest: nearest.to_owned() }
 }
 
-fn filter(attribute: String, context: Context<'_>) -> ClauseFault {
-    let (name, operator) = match attribute.rsplit_once('.') {
-        Some((name, operator)) if KEY_OPERATORS.contains(&operator) => (name.to_owned(), operator.to_owned()),
-        _ => (attribute, "eq".to_owned()),
-    };
-    let mut globals = context.schema.indexes_of(IndexKind::Global);
-    let index = globals.find(|index| index.partition.first().is_some_and(|key| key.name == name));
-    ClauseFault::Filter { index: index.map(|index| index.name.to_string()), attribute: name, operator }
+/// Every word that may stand here, those with a value with their `=`.
+pub(super) fn words(context: Context<'_>) -> Vec<String> {
+    let results = ResultKind::TABLE.iter().map(|(_, name, _)| (*name).to_owned());
+    let rows = TABLE.iter().filter(|row| row.is_of(context.kind)).map(Row::start);
+    results.chain(rows).chain(key_clause::words(context)).collect()
 }
 
-/// Every word that may stand here, those with a value with their `=`.
-fn words(context: Context<'_>) -> Vec<String> {
-    let keys = context.keys();
-    let mut words: Vec<String> = ResultKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
-    words.extend(["select=", "limit=", "eval=", "after=", "consistent", "typed", "live", "where=", "where."].map(str::to_owned));
-    if context.kind == QueryKind::Scan {
-        words.push("segment=".to_owned());
-        return words;
+fn ask_items_max(items: Option<u64>, request: &mut ReadRequest) {
+    let items = items.map(|items| u32::try_from(items).unwrap_or(u32::MAX));
+    request.limit = request.limit.into_iter().chain(items).min();
+}
+
+fn count(word: &'static str, text: &str, max: u64) -> Result<u64, ClauseFault> {
+    let found = whole_number(text).filter(|number| (1..=max).contains(number));
+    found.ok_or_else(|| ClauseFault::Count { word, expected: "a whole number from 1", found: text.to_owned() })
+}
+
+fn segment(text: &str) -> Result<Segment, ClauseFault> {
+    let parts = text.split_once(',').and_then(|(index, total)| Some((whole_number(index)?, whole_number(total)?)));
+    let found = parts.filter(|(index, total)| index < total && *total <= SEGMENTS_MAX);
+    found.map(|(index, total)| Segment { index, total }).ok_or_else(|| ClauseFault::Count {
+        word: "segment",
+        expected: "its number and how many there are, number < count ≤ 1000000",
+        found: text.to_owned(),
+    })
+}
+
+/// `select=`: the paths, each projected by the source if it is a global index. A local index fetches what it lacks.
+fn add_select(all: &mut Clauses, text: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
+    let paths = select::parse(text)?;
+    if let Some(index) = context.index.filter(|_| context.on_global_index())
+        && let Some(path) = paths.iter().find(|path| !index.projects(&context.schema.key, &path.head))
+    {
+        return Err(ClauseFault::NotProjected { index: index.name.to_string(), attribute: path.head.clone() });
     }
-    words.extend(["desc", "asc", "@pk=", "@pk.shards="].map(str::to_owned));
-    words.extend(keys.partition.iter().map(|attribute| format!("{}=", attribute.name)));
-    for attribute in keys.sort {
-        words.push(format!("{}=", attribute.name));
-        words.extend(KEY_OPERATORS.iter().map(|operator| format!("{}.{operator}=", attribute.name)));
-    }
-    if keys.sort.len() == 1 {
-        words.push("@sk=".to_owned());
-        words.extend(KEY_OPERATORS.iter().map(|operator| format!("@sk.{operator}=")));
-    }
-    words
+    Ok(all.select.replace(paths).is_none())
+}
+
+/// What `select=` does not save.
+fn select_advice(path: &QueryPath) -> Option<String> {
+    let shown: Vec<String> = path.clauses.select.as_ref()?.iter().map(show_path).collect();
+    path.index.is_none().then(|| {
+        format!(
+            "select saves no reading: whole items are read; an index that projects only {} has smaller entries",
+            shown.join(", ")
+        )
+    })
 }

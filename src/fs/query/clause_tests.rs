@@ -53,10 +53,10 @@ fn clauses_come_in_any_order() {
 
 #[test]
 fn results_are_files() {
-    for kind in ResultKind::ALL {
-        check(&format!("query/@pk=101/{}", kind.name()), "file");
-        check(&format!("scan/{}", kind.name()), "file");
-        check(&format!("scan/limit=1/{}", kind.name()), "file");
+    for (_, name, _) in ResultKind::TABLE {
+        check(&format!("query/@pk=101/{}", name), "file");
+        check(&format!("scan/{}", name), "file");
+        check(&format!("scan/limit=1/{}", name), "file");
     }
     check("query/help", "file");
 }
@@ -305,6 +305,23 @@ fn help_uses_the_tables_own_names() {
     }
     assert!(!text.contains("TopScore.begins"), "{text}");
     assert!(!text.contains("consistent"), "{text}");
+}
+
+#[test]
+fn the_documents_name_every_clause_and_result() {
+    let pets = table("Pets", "own:S", Some("sort:S"), Vec::new());
+    let words = ["query", "scan"].map(|kind| super::clause::words(super::test_tables::directory(&pets, kind).context()));
+    for (document, text) in
+        [("paths.md", include_str!("../../../docs/paths.md")), ("filesystem.md", include_str!("../../../docs/filesystem.md"))]
+    {
+        for word in words.iter().flatten().filter(|word| !word.starts_with("own=") && !word.starts_with("sort")) {
+            let shown = word.strip_prefix("@sk").filter(|operator| operator.starts_with('.')).unwrap_or(word);
+            assert!(text.contains(shown), "{document} does not name {word}");
+        }
+    }
+    for operator in super::operators::filter_operators() {
+        assert!(super::where_dotted::HELP.contains(operator), "{operator}");
+    }
 }
 
 #[test]

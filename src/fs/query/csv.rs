@@ -20,10 +20,10 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use super::clauses::TYPED;
 use super::fault::ClauseFault;
 use super::path::QueryPath;
 use super::show::show_path;
-use super::source::cursor_attributes;
 use crate::codec::dynamodb_json;
 use crate::codec::plain_json;
 use crate::codec::row::Row;
@@ -49,7 +49,7 @@ pub(super) struct Columns {
 impl Columns {
     /// Those of `select=`.
     pub fn selected(path: &QueryPath) -> Option<Self> {
-        Some(Self::new(path.clauses.select.clone()?, path.clauses.typed))
+        Some(Self::new(path.clauses.select.clone()?, path.clauses.has(TYPED)))
     }
 
     fn new(paths: Vec<DocumentPath>, typed: bool) -> Self {
@@ -58,9 +58,9 @@ impl Columns {
 
     /// Those of the items' attributes.
     pub fn of_names(path: &QueryPath, mut names: Names) -> Self {
-        let keys: Vec<String> = cursor_attributes(&path.schema, path.index_schema()).iter().map(|key| key.name.clone()).collect();
+        let keys: Vec<String> = path.context().cursor_attributes().iter().map(|key| key.name.clone()).collect();
         names.retain(|name| !keys.contains(name));
-        Self::new(keys.into_iter().chain(names).map(DocumentPath::top_level).collect(), path.clauses.typed)
+        Self::new(keys.into_iter().chain(names).map(DocumentPath::top_level).collect(), path.clauses.has(TYPED))
     }
 
     /// The top-level attributes that the columns are in.

@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::clauses::Partition;
+use super::clause;
+use super::clauses::{CONSISTENT, Partition};
 use super::path::QueryPath;
 use super::request::Resolved;
-use super::show::{show_path, show_range};
+use super::show::show_range;
 use super::source::QueryKind;
 use super::stream::{SHARD_ITEMS, StreamStep};
 use crate::codec::{plain_json, shown};
@@ -100,9 +101,9 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
     let (requests, unit) = (resolved.len() as u64, READ_UNIT_BYTES as u64);
     let entries = totals(path, resolved, &path.source(), db)?;
     let evaluated = path.bounds().eval.map_or(entries.entries, |eval| entries.entries.min(eval.saturating_mul(requests)));
-    let items = match path.clauses.filters.is_empty() && !path.clauses.live {
+    let items = match path.clauses.is_filtered() {
         // A merge may have read a page of each shard more than it gives.
-        true if requests == 1 => path.bounds().limit.map_or(evaluated, |limit| evaluated.min(limit)),
+        false if requests == 1 => path.bounds().limit.map_or(evaluated, |limit| evaluated.min(limit)),
         _ => evaluated,
     };
     let fetched = match fetched_attributes(path).is_empty() {
@@ -118,7 +119,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
     };
     let requests = pages + short_pages;
     let units = entries.bytes / unit + requests + fetched_units;
-    let per_unit = if path.clauses.consistent { 1.0 } else { 0.5 };
+    let per_unit = if path.clauses.has(CONSISTENT) { 1.0 } else { 0.5 };
     Ok(Figures { requests, items, bytes: entries.bytes + fetched.bytes, units: units as f64 * per_unit })
 }
 
@@ -163,7 +164,7 @@ fn advice(path: &QueryPath) -> Vec<String> {
         all.push(format!("query/{table}=… reads one item collection instead of everything"));
     }
     all.extend(path.schema.indexes.iter().filter_map(|index| better_index(path, index, &equal, &filtered)));
-    if !path.clauses.filters.is_empty() || path.clauses.live {
+    if path.clauses.is_filtered() {
         all.push("a filter saves no reading: every item that is evaluated is paid for, also those that it drops".to_owned());
     } else if path.kind == QueryKind::Scan {
         all.push("a scan reads everything; query/ reads one item collection".to_owned());
@@ -175,16 +176,7 @@ fn advice(path: &QueryPath) -> Vec<String> {
             fetched.join(", ")
         ));
     }
-    if let (Some(selected), None) = (&path.clauses.select, &path.index) {
-        let shown: Vec<String> = selected.iter().map(show_path).collect();
-        all.push(format!(
-            "select saves no reading: whole items are read; an index that projects only {} has smaller entries",
-            shown.join(", ")
-        ));
-    }
-    if path.clauses.consistent {
-        all.push("consistent reads cost twice as much".to_owned());
-    }
+    all.extend(clause::advice(path));
     all
 }
 

@@ -25,10 +25,7 @@ pub(super) struct Expression {
 
 impl Expression {
     pub fn placeholders(self) -> Placeholders {
-        Placeholders {
-            names: Some(self.names).filter(|names| !names.is_empty()),
-            values: Some(self.values).filter(|values| !values.is_empty()),
-        }
+        Placeholders::of(self.names, self.values)
     }
 
     fn value(&mut self, tag: &str, value: &AttributeValue) -> String {

@@ -1,6 +1,6 @@
 //! What can be wrong with a clause: the sentence and the hint that `.ddb/errors/last` shows.
 
-use super::words::FILTER_OPERATORS;
+use super::operators::{filter_operators, key_operators};
 use crate::codec::file_name::NameFault;
 use crate::fs::FsError;
 
@@ -132,7 +132,8 @@ impl ClauseFault {
         match self {
             Self::Unknown { nearest, .. } => format!("did you mean '{nearest}'? The file help here explains every clause."),
             Self::UnknownOperator { nearest, .. } => {
-                format!("did you mean '{nearest}'? There are lt, le, gt, ge, between, begins, and none for equality.")
+                let all: Vec<_> = key_operators().collect();
+                format!("did you mean '{nearest}'? There are {}, and none for equality.", all.join(", "))
             }
             Self::Filter { attribute, index: Some(index), .. } => {
                 format!("the index {index} has {attribute} as its partition key: gsi/{index}/query/{attribute}=…")
@@ -143,7 +144,8 @@ impl ClauseFault {
             Self::Expression { hint, .. } => hint.clone(),
             Self::FilterOperator { path, operator, nearest } => {
                 let path = path.strip_suffix(operator.as_str()).and_then(|path| path.strip_suffix('.')).unwrap_or(path);
-                format!("for example where.{path}.{nearest}; there are {}", FILTER_OPERATORS.join(" "))
+                let all: Vec<_> = filter_operators().collect();
+                format!("for example where.{path}.{nearest}; there are {}", all.join(" "))
             }
             Self::FilterType { .. } => {
                 "types are S N B BOOL NULL JSON: where.zip,S.eq=12345; write a comma in a name as %2C".to_owned()

@@ -11,12 +11,11 @@ use super::fault::ClauseFault;
 use super::nearest;
 use super::show::show_path;
 use super::source::{Context, QueryKind};
-use super::words::FUNCTIONS;
 use crate::codec::plain_json;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::lexer::{TokenKind, Tokens};
+use crate::expr::order::Comparator;
 use crate::expr::placeholders::{PlaceholderUse, Scope};
-use crate::expr::syntax::Comparator;
 use crate::model::api::Placeholders;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::{AttributeValue, DocumentPath, PathElement};
@@ -181,8 +180,8 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
     }
     let hint = match fault {
         ExpressionFault::UnknownFunction(function) => {
-            let nearest = nearest::nearest(function, &FUNCTIONS).unwrap_or("contains");
-            format!("did you mean {nearest}(…)? There are {}", FUNCTIONS.join(", "))
+            let nearest = nearest::nearest(function, condition::functions()).unwrap_or("contains");
+            format!("did you mean {nearest}(…)? There are {}", condition::functions().collect::<Vec<_>>().join(", "))
         }
         ExpressionFault::OperandType { .. } | ExpressionFault::BetweenTypes { .. } => {
             "the type is told from how a value looks: 12 is a number, anything else a string; force it by where.a,S.eq=12 or where=a = \"12\"".to_owned()

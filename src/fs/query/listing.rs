@@ -16,12 +16,13 @@ use std::ops::ControlFlow;
 use super::clauses::Partition;
 use super::pages::Pages;
 use super::path::QueryPath;
-use super::request::Bounds;
+use super::request::{Bounds, Resolved, read_rows};
 use super::source::QueryKind;
 use super::stream::{Stream, Wanted};
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
+use crate::codec::row::Row;
 use crate::database::{Bill, Browse, EntryKey, Position};
 use crate::expr::SortRange;
 use crate::fs::FsError;
@@ -84,104 +85,81 @@ impl QueryPath {
         if self.clauses.check_complete(self.context()).is_err() || (after.is_some() && self.is_single_row()) {
             return Ok(());
         }
-        if self.is_counted() {
-            return self.counted_listing(live, db, after, wanted, visit);
-        }
-        let resolved = match self.resolve_one(db, "a listing") {
-            Ok(resolved) => resolved,
-            // A shortened partition key without entries.
-            Err(FsError::NotFound) => return Ok(()),
-            Err(error) => return Err(error),
+        let (mut run, resolved) = match self.is_counted() {
+            true => (self.counted_run(live, db, after)?, None),
+            false => match self.resolve_one(db, "a listing") {
+                Ok(resolved) => (self.run_from(&resolved, db, after)?, Some(resolved)),
+                // A shortened partition key without entries.
+                Err(FsError::NotFound) => return Ok(()),
+                Err(error) => return Err(error),
+            },
         };
-        let scope = self.scope(&resolved);
-        let mut request = self.build_request(&resolved, self.start(&resolved, db)?)?;
-        request.projection = None;
-        let mut number = 0;
-        if let Some(after) = after {
-            let (before, start) = decode_position(after, |bytes| decode_cursor(bytes, scope))?;
-            number = before;
-            request.exclusive_start_key = Some(start);
-        }
-        let left = |items: Option<u64>| items.map(|items| items.saturating_sub(number));
-        let bounds = self.bounds();
-        let bounds = Bounds { limit: left(bounds.limit), eval: left(bounds.eval) };
-        let mut pages = Pages::new(request, bounds, Some(CHUNK_ITEMS));
-        let mut bills = Vec::new();
-        let mut entries = Vec::new();
-        let mut fault = None;
-        while pages
-            .next(db, &mut bills, &mut |row| match row::entry_key(&row, self.context()) {
-                Ok(entry) => entries.push(entry),
-                Err(error) => fault = Some(error),
-            })?
-            .is_some()
-        {
-            if let Some(error) = fault.take() {
-                return Err(error);
-            }
-            settle(&mut bills)?;
-            for entry in entries.drain(..) {
-                number += 1;
-                let position = encode_position(number, &encode_cursor(&entry_cursor(&entry, scope), scope));
-                if visit(self.link_name(number, &entry), position).is_break() {
+        let before = number_of(after)?;
+        let (mut bills, mut asks) = (Vec::new(), false);
+        loop {
+            while let Some(entry) = run.ready.pop_front() {
+                run.given += 1;
+                let cursor = resolved.as_ref().map(|resolved| {
+                    let scope = self.scope(resolved);
+                    encode_cursor(&entry_cursor(&entry, scope), scope)
+                });
+                let position = encode_position(run.given, &cursor.unwrap_or_default());
+                if run.given > before && visit(self.link_name(run.given, &entry), position).is_break() {
+                    live.0 = resolved.is_none().then_some(run);
                     return Ok(());
                 }
             }
-            if !pages.is_done() && !wanted() {
+            if run.stream.is_done() {
+                return Ok(());
+            }
+            if asks && !wanted() {
+                live.0 = resolved.is_none().then_some(run);
                 return Err(FsError::Interrupted);
             }
+            let Run { stream, ready, .. } = &mut run;
+            let mut take = |row: &Row<'_>| {
+                ready.push_back(row::entry_key(row, self.context())?);
+                Ok(())
+            };
+            let step = read_rows(&mut take, |rows| stream.next(db, &mut bills, rows))?;
+            settle(&mut bills)?;
+            if step.is_none() {
+                return Ok(());
+            }
+            asks = resolved.is_some() || run.ready.is_empty();
         }
-        Ok(())
+    }
+
+    /// A query that goes on behind a key.
+    fn run_from(&self, resolved: &Resolved, db: &dyn Browse, after: Option<&Position>) -> Result<Run, FsError> {
+        let scope = self.scope(resolved);
+        let mut request = self.build_request(resolved, self.start(resolved, db)?)?;
+        request.projection = None;
+        let mut given = 0;
+        if let Some(after) = after {
+            let (before, start) = decode_position(after, |bytes| decode_cursor(bytes, scope))?;
+            given = before;
+            request.exclusive_start_key = Some(start);
+        }
+        let left = |items: Option<u64>| items.map(|items| items.saturating_sub(given));
+        let bounds = self.bounds();
+        let bounds = Bounds { limit: left(bounds.limit), eval: left(bounds.eval) };
+        let pages = Pages::new(request, bounds, Some(CHUNK_ITEMS));
+        Ok(Run { stream: Stream::Chain { rest: [pages].into(), left: bounds.limit }, ready: VecDeque::new(), given })
     }
 
     /// Is a place in the listing a mere number? So it is where no key says where to go on: in several queries merged, and where a filter
     /// and `eval=` together hide how many items were evaluated.
     fn is_counted(&self) -> bool {
-        let filters = !self.clauses.filters.is_empty() || self.clauses.live;
-        matches!(self.clauses.partition, Partition::Shards(_)) || (filters && self.clauses.eval.is_some())
+        matches!(self.clauses.partition, Partition::Shards(_)) || (self.clauses.is_filtered() && self.clauses.eval.is_some())
     }
 
-    /// The listing of a query that goes on where `live` is, or else by running again and leaving out what was there.
-    fn counted_listing(
-        &self,
-        live: &mut LiveListing,
-        db: &dyn Browse,
-        after: Option<&Position>,
-        wanted: &Wanted<'_>,
-        visit: &mut VisitLink<'_>,
-    ) -> Result<(), FsError> {
-        let before = match after {
-            Some(after) => decode_position(after, |_| Some(Item::default()))?.0,
-            None => 0,
-        };
-        let mut run = match live.0.take() {
-            Some(run) if run.given == before => run,
-            _ => Run { stream: self.stream(db, &|request| request.projection = None)?, ready: VecDeque::new(), given: 0 },
-        };
-        loop {
-            while let Some(entry) = run.ready.pop_front() {
-                run.given += 1;
-                let position = encode_position(run.given, &[]);
-                if run.given > before && visit(self.link_name(run.given, &entry), position).is_break() {
-                    live.0 = Some(run);
-                    return Ok(());
-                }
-            }
-            let (ready, mut bills, mut fault) = (&mut run.ready, Vec::new(), None);
-            let step = run.stream.next(db, &mut bills, &mut |row| match row::entry_key(&row, self.context()) {
-                Ok(entry) => ready.push_back(entry),
-                Err(error) => fault = Some(error),
-            })?;
-            settle(&mut bills)?;
-            match (step, fault) {
-                (_, Some(error)) => return Err(error),
-                (None, None) => return Ok(()),
-                (Some(_), None) if run.ready.is_empty() && !wanted() => {
-                    live.0 = Some(run);
-                    return Err(FsError::Interrupted);
-                }
-                (Some(_), None) => {}
-            }
+    /// A query that goes on where `live` is, or else runs again, and leaves out what was there.
+    fn counted_run(&self, live: &mut LiveListing, db: &dyn Browse, after: Option<&Position>) -> Result<Run, FsError> {
+        let before = number_of(after)?;
+        match live.0.take() {
+            Some(run) if run.given == before => Ok(run),
+            _ => Ok(Run { stream: self.stream(db, &|request| request.projection = None)?, ready: VecDeque::new(), given: 0 }),
         }
     }
 
@@ -291,6 +269,11 @@ fn encode_position(number: u64, cursor: &[u8]) -> Position {
 fn decode_position(position: &Position, cursor: impl Fn(&[u8]) -> Option<Item>) -> Result<(u64, Item), FsError> {
     let decoded = position.0.split_first_chunk().and_then(|(number, rest)| Some((u64::from_be_bytes(*number), cursor(rest)?)));
     decoded.ok_or(FsError::Invalid("directory position"))
+}
+
+/// How many links were given before; what follows in a position is not looked at.
+fn number_of(after: Option<&Position>) -> Result<u64, FsError> {
+    after.map_or(Ok(0), |after| Ok(decode_position(after, |_| Some(Item::default()))?.0))
 }
 
 /// A listing consumes each page when it has read it.

@@ -17,13 +17,15 @@
 //! Nothing here knows fuser; nothing keeps state but [`ResultReader`].
 //!
 //! ```text
-//! words nearest name show source result_kind      what clauses are spelt with and shown as; what is queried
-//! fault value select shards token                 parts of clauses, and what is wrong with one
+//! clause key_clause                        the table of clauses: parsing, help, suggestions; conditions on the key
+//! clauses operators                        what all clauses of a path say; the operators' words
+//! nearest name show source result_kind     what is suggested, how names, paths and ranges are shown; what is queried
+//! fault value select shards token live     parts of clauses, and what is wrong with one
 //! expression filter where_literal where_dotted    filters, as values and as text with placeholders
-//! clause clauses path saved                       one clause; all of a path; the directory; one that a saved request begins
-//! request request_json explain                    what the database is asked: values; the text that people see of them
-//! row pages stream csv page                       rows in order, and how they are written
-//! listing child result                            links, what a name means, files
+//! path saved                               the directory; a saved request that it begins with
+//! request request_json explain             what the database is asked: values; the text that people see of them
+//! row pages stream csv page                rows in order, and how they are written
+//! listing child result                     links, what a name means, files
 //! ```
 
 mod child;
@@ -39,9 +41,12 @@ mod filter;
 #[cfg(test)]
 mod filter_tests;
 mod help;
+mod key_clause;
 mod listing;
+mod live;
 mod name;
 pub mod nearest;
+mod operators;
 mod page;
 mod pages;
 mod path;
@@ -64,9 +69,9 @@ mod token;
 mod value;
 mod where_dotted;
 mod where_literal;
-mod words;
 
 pub use child::{CLAUSES_MAX, Child};
+pub use clause::is_word;
 pub use fault::{ClauseFault, ValueFault};
 pub use help::first_entry;
 pub use listing::{LiveListing, VisitLink};

@@ -1,6 +1,5 @@
 //! Names of folders and entries below `items/`, as links, targets and `keys` spell them.
 
-use crate::codec::digest::Digest;
 use crate::codec::file_name::{self, ALIAS_MARK};
 use crate::database::EntryKey;
 use crate::model::AttributeValue;
@@ -22,11 +21,6 @@ pub(super) fn entry(entry: &EntryKey, bytes_max: usize) -> String {
         (None, Some(sort)) => file_name::item_stem_within(sort, bytes_max),
         (None, None) => file_name::collection_name_within(&[&base.partition], bytes_max),
     }
-}
-
-/// The digest of a shortened name.
-pub(super) fn alias_digest(name: &str) -> Option<Digest> {
-    file_name::alias_digest(name)
 }
 
 /// Splits `<folder>,<entry>`, the folder being named by `count` values, or fewer when it is shortened.

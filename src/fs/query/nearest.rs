@@ -5,18 +5,18 @@ const COMPARED_CHARS_MAX: usize = 64;
 
 /// The word of `words` with the fewest edits from `text`; the first of equals. `None` when there are no words.
 #[must_use]
-pub fn nearest<'w>(text: &str, words: &[&'w str]) -> Option<&'w str> {
-    words.iter().copied().min_by_key(|word| distance(text, word))
+pub fn nearest<'w>(text: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    words.into_iter().min_by_key(|word| distance(text, word))
 }
 
 /// The word that `head`, without its `=`, looks like a misspelling of: one edit, two in words of five characters or more.
-pub(in crate::fs) fn misspelt<'w>(head: &str, words: &'w [String]) -> Option<&'w str> {
+pub(in crate::fs) fn misspelt<'w>(head: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let close = |word: &&str| {
         let word = word.trim_end_matches('=');
         let allowed = if word.chars().count() < 5 { 1 } else { 2 };
         distance(head, word) <= allowed
     };
-    words.iter().map(String::as_str).find(close)
+    words.into_iter().find(close)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn short_words_forgive_one_edit_and_long_ones_two() {
-        let words = ["desc", "limit=", "consistent"].map(str::to_owned);
+        let words = ["desc", "limit=", "consistent"];
         for (head, expected) in [
             ("limt", Some("limit=")),
             ("lmt", Some("limit=")),
@@ -50,7 +50,7 @@ mod tests {
             ("consistant", Some("consistent")),
             ("d", None),
         ] {
-            assert_eq!(misspelt(head, &words), expected, "{head}");
+            assert_eq!(misspelt(head, words), expected, "{head}");
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::clauses::TYPED;
 use super::path::QueryPath;
 use super::request::{self, Resolved};
 use super::row;
 use super::stream::StreamStep;
 use super::token::Token;
+use crate::codec::row::Row;
 use crate::database::{Bill, Browse, Rows};
 use crate::fs::FsError;
 use crate::model::api::{ConsumedCapacity, Page};
@@ -15,19 +17,14 @@ use crate::model::api::{ConsumedCapacity, Page};
 pub(super) fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "page.json")?;
     let mut out = b"{\"Items\":[".to_vec();
-    let mut fault = None;
-    let mut first = true;
-    let page = read((path, &resolved), db, bills, &mut |row| {
-        if fault.is_none() {
-            if !std::mem::take(&mut first) {
-                out.push(b',');
-            }
-            fault = row::write_item(&row, path.context(), path.clauses.typed, &mut out).err();
+    let start = out.len();
+    let mut take = |row: &Row<'_>| {
+        if out.len() > start {
+            out.push(b',');
         }
-    })?;
-    if let Some(fault) = fault {
-        return Err(fault);
-    }
+        row::write_item(row, path.context(), path.clauses.has(TYPED), &mut out)
+    };
+    let page = request::read_rows(&mut take, |rows| read((path, &resolved), db, bills, rows))?;
     let end = json!({
         "Count": page.count,
         "ScannedCount": page.scanned_count,

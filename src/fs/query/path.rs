@@ -76,7 +76,7 @@ impl QueryPath {
     /// The table or index that is read.
     #[must_use]
     pub fn source(&self) -> Source {
-        Source { table: self.schema.name.clone(), index: self.index.clone() }
+        self.context().source()
     }
 
     pub(super) fn index_schema(&self) -> Option<&IndexSchema> {

@@ -1,28 +1,42 @@
 //! Clauses to what the database is asked for: one request, or one for each shard of a write-sharded partition key. It is made of values;
 //! its text, for who wants to see it, is in `request_json`.
 
-use super::clause::Order;
 use super::clauses::Partition;
 use super::fault::ClauseFault;
-use super::filter::{Filter, Piece};
+use super::filter::Filter;
+use super::key_clause;
 use super::path::QueryPath;
 use super::source::QueryKind;
 use super::token::{Check, Scope};
 use crate::codec::digest::digest;
 use crate::codec::key;
+use crate::codec::row::Row;
 use crate::database::{Bill, Browse, PartitionKey, Rows};
-use crate::engine::clock::{Clock, SystemClock};
 use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
 use crate::expr::{Condition, KeyConditionShape, ProjectionPaths, SortRange};
 use crate::fs::FsError;
-use crate::model::api::{DescribeTimeToLiveRequest, Page, Select, TimeToLiveStatus};
-use crate::model::{AttributeType, AttributeValue, DocumentPath, Item, KeyAttribute, Number};
+use crate::model::api::{Page, Select};
+use crate::model::{AttributeValue, DocumentPath, Item, KeyAttribute};
 
 /// One page; its bill is added to `bills`.
 pub(super) fn run(request: &ReadRequest, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Page, FsError> {
     let (page, bill) = db.page_on_account(request, rows)?;
     bills.push(bill);
     Ok(page)
+}
+
+/// Reads rows that may be refused: the first refusal is what comes of it.
+pub(super) fn read_rows<T>(
+    take: &mut dyn FnMut(&Row<'_>) -> Result<(), FsError>,
+    read: impl FnOnce(&mut Rows<'_>) -> Result<T, FsError>,
+) -> Result<T, FsError> {
+    let mut fault = None;
+    let read = read(&mut |row| {
+        if fault.is_none() {
+            fault = take(&row).err();
+        }
+    })?;
+    fault.map_or(Ok(read), Err)
 }
 
 /// Asks for the number of items alone.
@@ -58,8 +72,8 @@ pub(super) struct Resolved {
     /// `None` for a scan.
     pub partition: Option<PartitionKey>,
     pub check: Check,
-    /// What `live` comes to now.
-    pub live: Option<Filter>,
+    /// Filters that are made when the query runs.
+    pub late: Vec<Filter>,
 }
 
 /// How many items are wanted; `None` is all.
@@ -89,7 +103,7 @@ impl QueryPath {
     /// Looks up a shortened partition key, and what time to live means now; one for each shard.
     pub(super) fn resolve(&self, db: &dyn Browse) -> Result<Vec<Resolved>, FsError> {
         self.clauses.check_complete(self.context())?;
-        let live = if self.clauses.live { self.live_filter(db)? } else { None };
+        let late = self.clauses.late_filters(self, db)?;
         let partitions = match (self.kind, &self.clauses.partition) {
             (QueryKind::Scan, _) => vec![None],
             (QueryKind::Query, Partition::Values(values)) => vec![Some(values.values().cloned().collect())],
@@ -98,39 +112,12 @@ impl QueryPath {
                 vec![Some(db.partition_by_digest(&self.source(), alias.digest)?.ok_or(FsError::NotFound)?)]
             }
         };
-        Ok(partitions.into_iter().map(|partition| Resolved { live: live.clone(), ..self.resolved(partition) }).collect())
+        Ok(partitions.into_iter().map(|partition| Resolved { late: late.clone(), ..self.resolved(partition) }).collect())
     }
 
     pub(super) fn resolved(&self, partition: Option<PartitionKey>) -> Resolved {
         let check = self.token_check(partition.as_deref());
-        Resolved { partition, check, live: None }
-    }
-
-    /// Keeps items whose time is not over: those without the attribute, with one that is no number, or a later one.
-    fn live_filter(&self, db: &dyn Browse) -> Result<Option<Filter>, FsError> {
-        let described = db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: self.schema.name.clone() })?;
-        let attribute = match described.status {
-            TimeToLiveStatus::Disabled | TimeToLiveStatus::Disabling => return Ok(None),
-            TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling => described.attribute_name,
-        };
-        let Some(attribute) = attribute else { return Ok(None) };
-        let path = || Piece::Path(DocumentPath::top_level(attribute.clone()));
-        let number = AttributeValue::S(AttributeType::N.tag().to_owned());
-        let now = AttributeValue::N(Number::from_u64(SystemClock.now_ms() / 1000));
-        let pieces = vec![
-            Piece::text("NOT attribute_type("),
-            path(),
-            Piece::text(","),
-            Piece::Value(number),
-            Piece::text(")"),
-            Piece::text("OR"),
-            path(),
-            Piece::text(">="),
-            Piece::Value(now),
-        ];
-        let filter = Filter::unplaced(pieces)?;
-        filter.check_place(self.context()).map_err(|fault| ClauseFault::Live { attribute, fault: Box::new(fault) })?;
-        Ok(Some(filter))
+        Resolved { partition, check, late: Vec::new() }
     }
 
     /// The key that `after=` stands for.
@@ -139,35 +126,32 @@ impl QueryPath {
         after.map(|token| token.resolve(resolved.check, db, self.scope(resolved))).transpose()
     }
 
-    /// What the database is asked for. `Limit` is `eval=` or `limit=`, whichever is less; a `limit=` beyond one page takes more requests,
+    /// What the database is asked for. `Limit` is `eval=` or `limit=`, whichever is less: without a filter an evaluated item is a returned
+    /// one; with one, a page of `limit` evaluated items holds no more than were asked for. A `limit=` beyond one page takes more requests,
     /// each starting where the one before ended.
     pub(super) fn build_request(&self, resolved: &Resolved, start: Option<Item>) -> Result<ReadRequest, FsError> {
-        let range = match resolved.partition.as_deref() {
-            Some(partition) => {
-                let conditions = self.key_clauses(partition).into_iter().map(|key| (key.attribute.name.clone(), key.range));
-                let forward = self.clauses.order != Some(Order::Descending);
-                ReadRange::Query { condition: KeyConditionShape::new(conditions), forward }
-            }
-            None => ReadRange::Scan { segment: self.clauses.segment },
-        };
+        let projection = self.clauses.select.clone().map(projected).transpose()?;
+        Ok(ReadRequest { projection, ..self.asked(resolved, start) })
+    }
+
+    /// The same without its projection.
+    pub(super) fn asked(&self, resolved: &Resolved, start: Option<Item>) -> ReadRequest {
+        let mut request = ReadRequest::scan(self.schema.name.clone(), self.index.clone());
+        if let Some(partition) = resolved.partition.as_deref() {
+            let conditions = self.key_clauses(partition).into_iter().map(|key| (key.attribute.name.clone(), key.range));
+            request.range = ReadRange::Query { condition: KeyConditionShape::new(conditions), forward: true };
+        }
         let mut filters: Vec<Condition> = self.filters(resolved).map(|filter| filter.condition().clone()).collect();
         let filter = if filters.len() > 1 { Some(Condition::And(filters)) } else { filters.pop() };
-        Ok(ReadRequest {
-            table_name: self.schema.name.clone(),
-            index_name: self.index.clone(),
-            range,
-            filter: filter.map(ReadFilter::of_expression),
-            projection: self.clauses.select.clone().map(projected).transpose()?,
-            select: None,
-            limit: self.items_max(),
-            consistent_read: self.clauses.consistent,
-            exclusive_start_key: start,
-        })
+        request.filter = filter.map(ReadFilter::of_expression);
+        request.exclusive_start_key = start;
+        self.clauses.ask(&mut request);
+        request
     }
 
     /// All filters; each must hold.
     pub(super) fn filters<'a>(&'a self, resolved: &'a Resolved) -> impl Iterator<Item = &'a Filter> {
-        self.clauses.filters.iter().map(|filter| &**filter).chain(&resolved.live)
+        self.clauses.filters.iter().map(|filter| &**filter).chain(&resolved.late)
     }
 
     /// What `limit=` and `eval=` say.
@@ -175,15 +159,8 @@ impl QueryPath {
         Bounds { limit: self.clauses.limit, eval: self.clauses.eval }
     }
 
-    /// How many items one request evaluates at most. Without a filter an evaluated item is a returned one; with one, a page of `limit`
-    /// evaluated items holds no more than were asked for.
-    pub(super) fn items_max(&self) -> Option<u32> {
-        let items = self.clauses.limit.into_iter().chain(self.clauses.eval).min();
-        items.map(|items| u32::try_from(items).unwrap_or(u32::MAX))
-    }
-
     pub(super) fn scope<'a>(&'a self, resolved: &'a Resolved) -> Scope<'a> {
-        Scope { schema: &self.schema, index: self.index_schema(), partition: resolved.partition.as_deref() }
+        Scope { context: self.context(), partition: resolved.partition.as_deref() }
     }
 
     /// The conditions on the key, partition key first.
@@ -207,17 +184,17 @@ impl QueryPath {
         for name in [self.schema.name.as_str(), self.index.as_ref().map_or("", |index| index.as_str())] {
             put_text(name, &mut bytes);
         }
-        for attribute in super::source::cursor_attributes(&self.schema, self.index_schema()) {
+        for attribute in self.context().cursor_attributes() {
             put_text(&attribute.name, &mut bytes);
             put_text(attribute.attribute_type.as_attribute_type().tag(), &mut bytes);
         }
         for clause in partition.map(|partition| self.key_clauses(partition)).unwrap_or_default() {
             put_text(&clause.tag, &mut bytes);
-            put_text(operator_word(&clause.range), &mut bytes);
+            put_text(key_clause::word(&clause.range), &mut bytes);
             clause.range.values().for_each(|value| key::encode(value, &mut bytes));
         }
         bytes.push(u8::from(partition.is_some()));
-        bytes.push(u8::from(self.clauses.order == Some(Order::Descending)));
+        bytes.push(u8::from(self.clauses.is_descending()));
         for number in self.clauses.segment.iter().flat_map(|segment| [segment.index, segment.total]) {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
@@ -230,19 +207,6 @@ impl QueryPath {
 fn put_text(text: &str, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
     bytes.extend_from_slice(text.as_bytes());
-}
-
-/// The operator as clauses spell it. Tokens are made of it, so it does not change.
-fn operator_word(range: &SortRange) -> &'static str {
-    match range {
-        SortRange::Equal(_) => "eq",
-        SortRange::Less(_) => "lt",
-        SortRange::LessOrEqual(_) => "le",
-        SortRange::Greater(_) => "gt",
-        SortRange::GreaterOrEqual(_) => "ge",
-        SortRange::Between(_, _) => "between",
-        SortRange::BeginsWith(_) => "begins",
-    }
 }
 
 /// `pk`, or `pk1`, `pk2`, … where there are several.

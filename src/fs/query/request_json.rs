@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::clause::Order;
 use super::expression::Expression;
 use super::filter::Filter;
 use super::path::QueryPath;
 use super::request::Resolved;
 use crate::codec::{dynamodb_json, shown};
 use crate::database::Browse;
+use crate::expr::read_request::ReadRange;
 use crate::fs::FsError;
 use crate::model::Item;
 use crate::model::api::Placeholders;
@@ -24,8 +24,7 @@ pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
 /// The members in the order of the API's own documents.
 pub(super) fn members(path: &QueryPath, resolved: &Resolved, start: Option<&Item>) -> Result<Value, FsError> {
     let mut expression = Expression::default();
-    let clauses = &path.clauses;
-    let projection = clauses.select.as_deref().map(|paths| expression.projection(paths));
+    let projection = path.clauses.select.as_deref().map(|paths| expression.projection(paths));
     let keys = resolved.partition.as_deref().map(|partition| path.key_clauses(partition));
     let condition = keys.map(|keys| {
         let parts = keys.iter().map(|key| expression.condition(&key.tag, &key.attribute.name, &key.range));
@@ -33,6 +32,11 @@ pub(super) fn members(path: &QueryPath, resolved: &Resolved, start: Option<&Item
     });
     let filters: Vec<&Filter> = path.filters(resolved).collect();
     let filters: Vec<String> = filters.iter().map(|filter| filter.write(&mut expression, filters.len() > 1)).collect();
+    let asked = path.asked(resolved, start.cloned());
+    let (forward, segment) = match asked.range {
+        ReadRange::Query { forward, .. } => (forward, None),
+        ReadRange::Scan { segment } => (true, segment),
+    };
     let mut out = Map::new();
     out.insert("TableName".into(), json!(path.schema.name.as_str()));
     insert(&mut out, "IndexName", path.index.as_ref().map(|index| index.as_str()));
@@ -40,11 +44,11 @@ pub(super) fn members(path: &QueryPath, resolved: &Resolved, start: Option<&Item
     insert(&mut out, "FilterExpression", (!filters.is_empty()).then(|| filters.join(" AND ")));
     insert(&mut out, "ProjectionExpression", projection);
     insert_placeholders(&mut out, &expression.placeholders())?;
-    insert(&mut out, "Limit", path.items_max());
-    insert(&mut out, "ConsistentRead", clauses.consistent.then_some(true));
-    insert(&mut out, "ScanIndexForward", (clauses.order == Some(Order::Descending)).then_some(false));
-    insert(&mut out, "Segment", clauses.segment.map(|segment| segment.index));
-    insert(&mut out, "TotalSegments", clauses.segment.map(|segment| segment.total));
+    insert(&mut out, "Limit", asked.limit);
+    insert(&mut out, "ConsistentRead", asked.consistent_read.then_some(true));
+    insert(&mut out, "ScanIndexForward", (!forward).then_some(false));
+    insert(&mut out, "Segment", segment.map(|segment| segment.index));
+    insert(&mut out, "TotalSegments", segment.map(|segment| segment.total));
     insert_item(&mut out, "ExclusiveStartKey", start)?;
     Ok(Value::Object(out))
 }

@@ -129,8 +129,7 @@ fn tokens_round_trip_and_belong_to_one_query() {
         let path = directory(&schema, path);
         let resolved = path.resolved(partition);
         let scope = path.scope(&resolved);
-        let names: Vec<&str> =
-            super::source::cursor_attributes(scope.schema, scope.index).iter().map(|a| a.name.as_str()).collect();
+        let names: Vec<&str> = scope.context.cursor_attributes().iter().map(|a| a.name.as_str()).collect();
         let key = Item(last.0.clone().into_iter().filter(|(name, _)| names.contains(&name.as_str())).collect());
         let text = Token::new(resolved.check, &key, scope).text();
         assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");

@@ -1,7 +1,9 @@
 //! Result files: what they hold, and making it. Their size is known when all of it is made: see [`crate::fs::computed`].
 
+use super::clauses::TYPED;
 use super::csv::{self, Columns, Names};
 use super::path::QueryPath;
+use super::request::read_rows;
 use super::request_json::request_json;
 use super::result_kind::ResultKind;
 use super::stream::{Stream, StreamStep};
@@ -81,7 +83,7 @@ impl ResultReader {
             Progress::Start => self.begin(db, bills, out),
             Progress::Names(run) => {
                 let (stream, names) = &mut **run;
-                if whole_step(stream, db, bills, &mut |row| csv::gather(row, names))?.is_none() {
+                if read_rows(&mut |row| csv::gather(row, names), |rows| stream.next(db, bills, rows))?.is_none() {
                     let columns = Columns::of_names(&self.path, std::mem::take(names));
                     self.begin_csv(db, columns, out)?;
                 }
@@ -91,11 +93,11 @@ impl ResultReader {
                 let (path, kind) = (&self.path, self.kind);
                 let Rows { stream, columns, sum } = &mut **rows;
                 let mut before = sum.count;
-                let step = whole_step(stream, db, bills, &mut |row| {
+                let mut take = |row: &Row<'_>| {
                     before += 1;
                     write_row(path, kind, columns.as_ref(), (before == 1, row), out)
-                });
-                match step? {
+                };
+                match read_rows(&mut take, |rows| stream.next(db, bills, rows))? {
                     Some(step) => sum.add(&step),
                     None => self.finish(out),
                 }
@@ -175,22 +177,6 @@ impl ResultReader {
     }
 }
 
-/// One step of a stream, whose rows may be refused: then the step failed.
-fn whole_step(
-    stream: &mut Stream,
-    db: &dyn Browse,
-    bills: &mut Vec<Bill>,
-    take: &mut dyn FnMut(&Row<'_>) -> Result<(), FsError>,
-) -> Result<Option<StreamStep>, FsError> {
-    let mut fault = None;
-    let step = stream.next(db, bills, &mut |row| {
-        if fault.is_none() {
-            fault = take(&row).err();
-        }
-    })?;
-    fault.map_or(Ok(step), Err)
-}
-
 /// Appends one row, given with whether it is the first.
 fn write_row(
     path: &QueryPath,
@@ -201,7 +187,7 @@ fn write_row(
 ) -> Result<(), FsError> {
     match kind {
         ResultKind::ItemsNdjson => {
-            row::write_item(row, path.context(), path.clauses.typed, out)?;
+            row::write_item(row, path.context(), path.clauses.has(TYPED), out)?;
             out.push(b'\n');
         }
         ResultKind::ItemsDdbJson => {
@@ -210,7 +196,7 @@ fn write_row(
         }
         ResultKind::ItemsJson => {
             out.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
-            row::write_item(row, path.context(), path.clauses.typed, out)?;
+            row::write_item(row, path.context(), path.clauses.has(TYPED), out)?;
         }
         ResultKind::ItemsCsv => {
             if let Some(columns) = columns {

@@ -30,41 +30,29 @@ pub enum ResultKind {
 }
 
 impl ResultKind {
-    pub const ALL: [Self; 12] = [
-        Self::ItemsNdjson,
-        Self::ItemsJson,
-        Self::ItemsDdbJson,
-        Self::ItemsCsv,
-        Self::Keys,
-        Self::Count,
-        Self::PageJson,
-        Self::Next,
-        Self::RequestJson,
-        Self::ExplainJson,
-        Self::CapacityJson,
-        Self::Help,
+    /// Each with its file's name, and what the help says of it but for itself.
+    pub(super) const TABLE: [(Self, &'static str, &'static str); 12] = [
+        (Self::ItemsNdjson, "items.ndjson", "an item a line"),
+        (Self::ItemsJson, "items.json", "one JSON array"),
+        (Self::ItemsDdbJson, "items.ddbjson", "DynamoDB JSON, an item a line"),
+        (Self::ItemsCsv, "items.csv", "a header and a line an item; select= names the columns"),
+        (Self::Keys, "keys", "paths of the items from the table's directory, a line each"),
+        (Self::Count, "count", "how many"),
+        (Self::PageJson, "page.json", "one page: Items, Count, ScannedCount, next, ConsumedCapacity"),
+        (Self::Next, "next", "the token after that page, for after=; empty after the last"),
+        (Self::RequestJson, "request.json", "the API request, for aws --cli-input-json"),
+        (Self::ExplainJson, "explain.json", "what it will read and cost, and what would be cheaper"),
+        (Self::CapacityJson, "capacity.json", "runs it: capacity units consumed, in all, by table and by index"),
+        (Self::Help, "help", ""),
     ];
 
     /// The file's name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ItemsNdjson => "items.ndjson",
-            Self::ItemsJson => "items.json",
-            Self::ItemsDdbJson => "items.ddbjson",
-            Self::ItemsCsv => "items.csv",
-            Self::Keys => "keys",
-            Self::Count => "count",
-            Self::PageJson => "page.json",
-            Self::Next => "next",
-            Self::RequestJson => "request.json",
-            Self::ExplainJson => "explain.json",
-            Self::CapacityJson => "capacity.json",
-            Self::Help => "help",
-        }
+        Self::TABLE.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::TABLE.into_iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| kind)
     }
 }

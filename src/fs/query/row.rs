@@ -1,6 +1,6 @@
 //! A result row: its keys and its text, without building the item.
 
-use super::source::{Context, SourceKeys, cursor_attributes};
+use super::source::Context;
 use crate::codec::key;
 use crate::codec::row::Row;
 use crate::database::EntryKey;
@@ -19,9 +19,8 @@ pub(super) fn entry_key(row: &Row<'_>, context: Context<'_>) -> Result<EntryKey,
         None => None,
         Some(_) => Some((attributes(row, keys.partition)?, attributes(row, keys.sort)?)),
     };
-    let table = SourceKeys::of(context.schema, None);
     let partition = attribute(row, &context.schema.key.partition)?;
-    let sort = table.sort.first().map(|sort| attribute(row, sort)).transpose()?;
+    let sort = context.schema.key.sort.as_ref().map(|sort| attribute(row, sort)).transpose()?;
     Ok(EntryKey { index, base: Key { partition, sort } })
 }
 
@@ -55,7 +54,7 @@ pub(super) fn write_item(row: &Row<'_>, context: Context<'_>, typed: bool, out: 
         // A record has its order in itself.
         Row::Record(record) => record.write_plain_json(out),
         Row::Item(_) => {
-            let cursor = cursor_attributes(context.schema, context.index);
+            let cursor = context.cursor_attributes();
             let first: Vec<&str> = cursor.iter().map(|attribute| attribute.name.as_str()).collect();
             row.write_plain_json(&first, out)
         }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::clause::Order;
-use super::clauses::{Clauses, Partition};
+use super::clauses::Clauses;
 use super::fault::ClauseFault;
 use super::filter::Filter;
 use super::path::{QueryPath, Saved};
@@ -13,11 +12,10 @@ use super::source::{Context, QueryKind};
 use crate::codec::digest::digest;
 use crate::codec::json::document::Document;
 use crate::codec::wire;
-use crate::codec::wire::error::WireError;
-use crate::expr::{KeyCondition, KeyConditionShape, KeySchemaView, PlaceholderUse, SortRange, projection};
+use crate::expr::{KeyConditionShape, PlaceholderUse, projection};
 use crate::fs::FsError;
-use crate::model::api::{ConditionParameter, Placeholders, QueryRequest, ScanRequest, Select};
-use crate::model::{DocumentPath, Error, IndexName, TableSchema};
+use crate::model::api::{ConditionParameter, QueryRequest, ScanRequest, Segment, Select};
+use crate::model::{DocumentPath, Error, TableSchema};
 
 impl QueryPath {
     /// The path of the request in `text`, saved as `<name>.json`. A request without `TableName` is of this table.
@@ -34,16 +32,15 @@ impl QueryPath {
         }
         let is_query = ["KeyConditionExpression", "KeyConditions"].iter().any(|member| json.get(member).is_some());
         let document = Document::of(&json);
-        let (kind, index, clauses) = if is_query {
-            let request = wire::request::<QueryRequest>(document.root()).map_err(request_error)?;
-            let index = request.index_name.clone();
-            (QueryKind::Query, index.clone(), of_query(&schema, index.as_ref(), request)?)
+        let (kind, saved) = if is_query {
+            let request = wire::request::<QueryRequest>(document.root())?;
+            (QueryKind::Query, SavedRequest { request, segment: None })
         } else {
-            let request = wire::request::<ScanRequest>(document.root()).map_err(request_error)?;
-            let index = request.index_name.clone();
-            (QueryKind::Scan, index.clone(), of_scan(&schema, index.as_ref(), request)?)
+            (QueryKind::Scan, wire::request::<ScanRequest>(document.root())?.into())
         };
-        let path = Self::new(schema, index.as_ref(), kind).map_err(|_| refused("IndexName", "the table has no such index"))?;
+        let path = Self::new(schema, saved.request.index_name.as_ref(), kind)
+            .map_err(|_| refused("IndexName", "the table has no such index"))?;
+        let clauses = saved.clauses(path.context())?;
         let saved = Saved { name: name.to_owned(), digest: digest(text), clauses: Arc::new(clauses.clone()) };
         Ok(Self { saved: Some(saved), clauses, ..path })
     }
@@ -62,109 +59,70 @@ impl QueryPath {
     }
 }
 
-fn request_error(error: WireError) -> FsError {
-    match error {
-        WireError::Request(error) => FsError::Database(error),
-        other => FsError::Body(other.to_string()),
-    }
-}
-
 fn refused(member: &'static str, hint: &'static str) -> FsError {
     ClauseFault::SavedRequest { member, hint }.into()
 }
 
-fn context<'a>(schema: &'a TableSchema, index: Option<&IndexName>, kind: QueryKind) -> Result<Context<'a>, FsError> {
-    let index = match index {
-        Some(name) => Some(schema.index(name.as_str()).ok_or_else(|| refused("IndexName", "the table has no such index"))?),
-        None => None,
-    };
-    Ok(Context { schema, index, kind })
+/// A Query or Scan request.
+pub(super) struct SavedRequest {
+    /// A scan has no key condition, and is ascending.
+    pub request: QueryRequest,
+    pub segment: Option<Segment>,
 }
 
-fn of_query(schema: &TableSchema, index: Option<&IndexName>, request: QueryRequest) -> Result<Clauses, FsError> {
-    let context = context(schema, index, QueryKind::Query)?;
-    let mut used = PlaceholderUse::default();
-    let shape = match (&request.key_condition_expression, &request.key_conditions) {
-        (Some(text), _) => KeyConditionShape::parse(text, &request.placeholders, &mut used).map_err(Error::from)?,
-        (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions).map_err(Error::from)?,
-        (None, None) => return Err(refused("KeyConditionExpression", "a query needs one")),
-    };
-    let keys = context.keys();
-    let condition = shape.resolve(KeySchemaView { partition: keys.partition, sort: keys.sort })?;
-    let common = Common {
-        filter: request.filter,
-        projection: request.projection_expression,
-        attributes: request.attributes_to_get,
-        placeholders: request.placeholders,
-        select: request.select,
-        starts: request.exclusive_start_key.is_some(),
-    };
-    let mut clauses = common.clauses(context)?;
-    set_keys(&mut clauses, condition);
-    clauses.eval = request.limit.map(u64::from);
-    clauses.consistent = request.consistent_read;
-    clauses.order = (!request.scan_index_forward).then_some(Order::Descending);
-    Ok(clauses)
+impl From<ScanRequest> for SavedRequest {
+    fn from(scan: ScanRequest) -> Self {
+        let request = QueryRequest {
+            index_name: scan.index_name,
+            key_condition_expression: None,
+            filter: scan.filter,
+            projection_expression: scan.projection_expression,
+            attributes_to_get: scan.attributes_to_get,
+            select: scan.select,
+            limit: scan.limit,
+            consistent_read: scan.consistent_read,
+            exclusive_start_key: scan.exclusive_start_key,
+            ..QueryRequest::new(scan.table_name, "", scan.placeholders)
+        };
+        Self { request, segment: scan.segment }
+    }
 }
 
-fn of_scan(schema: &TableSchema, index: Option<&IndexName>, request: ScanRequest) -> Result<Clauses, FsError> {
-    let context = context(schema, index, QueryKind::Scan)?;
-    let common = Common {
-        filter: request.filter,
-        projection: request.projection_expression,
-        attributes: request.attributes_to_get,
-        placeholders: request.placeholders,
-        select: request.select,
-        starts: request.exclusive_start_key.is_some(),
-    };
-    let mut clauses = common.clauses(context)?;
-    clauses.eval = request.limit.map(u64::from);
-    clauses.consistent = request.consistent_read;
-    clauses.segment = request.segment;
-    Ok(clauses)
-}
-
-fn set_keys(clauses: &mut Clauses, condition: KeyCondition) {
-    clauses.partition = Partition::Values(condition.partition.into_iter().enumerate().collect());
-    let last = condition.sort.len();
-    let equal = condition.sort.into_iter().map(SortRange::Equal).enumerate();
-    clauses.sort = equal.chain(condition.range.map(|range| (last, range))).collect();
-}
-
-/// What both operations have.
-struct Common {
-    filter: ConditionParameter,
-    projection: Option<String>,
-    attributes: Option<Vec<String>>,
-    placeholders: Placeholders,
-    select: Option<Select>,
-    starts: bool,
-}
-
-impl Common {
-    fn clauses(self, context: Context<'_>) -> Result<Clauses, FsError> {
-        if self.starts {
+impl SavedRequest {
+    fn clauses(&self, context: Context<'_>) -> Result<Clauses, FsError> {
+        let (mut clauses, request, mut used) = (Clauses::default(), &self.request, PlaceholderUse::default());
+        let shape = match (&request.key_condition_expression, &request.key_conditions) {
+            (Some(text), _) => Some(KeyConditionShape::parse(text, &request.placeholders, &mut used).map_err(Error::from)?),
+            (None, Some(conditions)) => Some(KeyConditionShape::of_conditions(conditions).map_err(Error::from)?),
+            (None, None) if context.kind == QueryKind::Query => return Err(refused("KeyConditionExpression", "a query needs one")),
+            (None, None) => None,
+        };
+        if let Some(shape) = shape {
+            clauses.add_key(shape.resolve(context.keys())?);
+        }
+        if request.exclusive_start_key.is_some() {
             return Err(refused("ExclusiveStartKey", "a saved query begins at its start; go on with after="));
         }
-        if matches!(self.select, Some(Select::AllAttributes)) && context.index.is_some() {
+        if matches!(request.select, Some(Select::AllAttributes)) && context.index.is_some() {
             return Err(refused("Select", "leave it out, and name what is to be fetched in ProjectionExpression"));
         }
-        let mut clauses = Clauses::default();
-        match self.filter {
+        match &request.filter {
             ConditionParameter::None => {}
             ConditionParameter::Expression(text) => {
-                let filter = Filter::of_expression(&text, &self.placeholders)?;
+                let filter = Filter::of_expression(text, &request.placeholders)?;
                 filter.check_place(context)?;
                 clauses.filters.push(Arc::new(filter));
             }
             ConditionParameter::Legacy(_) => return Err(refused("QueryFilter", "write it as a FilterExpression")),
         }
-        let paths = match (self.projection, self.attributes) {
-            (Some(text), _) => Some(projection::parse(&text, &self.placeholders, &mut PlaceholderUse::default())?.paths().to_vec()),
-            (None, Some(names)) => Some(names.into_iter().map(DocumentPath::top_level).collect()),
+        clauses.select = match (&request.projection_expression, &request.attributes_to_get) {
+            (Some(text), _) => {
+                Some(projection::parse(text, &request.placeholders, &mut PlaceholderUse::default())?.paths().to_vec())
+            }
+            (None, Some(names)) => Some(names.iter().map(DocumentPath::top_level).collect()),
             (None, None) => None,
         };
-        clauses.select = paths;
+        clauses.add_saved(self);
         Ok(clauses)
     }
 }

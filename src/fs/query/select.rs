@@ -1,7 +1,7 @@
 //! `select=a,b.c,d[0]`: document paths, names percent-decoded.
 
 use super::fault::ClauseFault;
-use super::value;
+use super::value::{self, whole_number};
 use crate::model::{DocumentPath, PathElement};
 
 /// The paths of a `select=` clause, in order.
@@ -33,8 +33,7 @@ fn split_indexes(step: &str) -> Option<(&str, Vec<usize>)> {
     let Some(at) = step.find('[') else { return Some((step, Vec::new())) };
     let (name, brackets) = step.split_at(at);
     let inner = brackets.strip_prefix('[')?.strip_suffix(']')?;
-    let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<usize>().ok()).flatten();
-    let indexes = inner.split("][").map(number).collect::<Option<Vec<usize>>>()?;
+    let indexes = inner.split("][").map(whole_number).collect::<Option<Vec<usize>>>()?;
     Some((name, indexes))
 }
 

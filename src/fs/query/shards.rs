@@ -1,7 +1,7 @@
 //! `@pk.shards=<prefix>,<first>,<last>`: the values of a write-sharded partition key, prefix and number.
 
 use super::fault::ClauseFault;
-use super::value;
+use super::value::{self, whole_number};
 use crate::model::AttributeValue;
 use crate::model::schema::KeyAttribute;
 
@@ -13,8 +13,7 @@ pub(super) fn parse(attribute: &KeyAttribute, text: &str) -> Result<Vec<Attribut
     let form = || ClauseFault::ShardsForm { found: text.to_owned() };
     let parts: Vec<&str> = text.split(',').collect();
     let [prefix, first, last] = parts.as_slice() else { return Err(form()) };
-    let number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
-    let (Some(from), Some(to)) = (number(first), number(last)) else { return Err(form()) };
+    let (Some(from), Some(to)) = (whole_number::<u64>(first), whole_number::<u64>(last)) else { return Err(form()) };
     if from > to || to - from >= SHARDS_MAX {
         return Err(ClauseFault::ShardsCount { max: SHARDS_MAX });
     }

@@ -19,14 +19,9 @@ pub(super) fn show_path(path: &DocumentPath) -> String {
 
 /// A condition on a key attribute, its values being written so.
 pub(super) fn show_range(name: &str, range: &SortRange, values: &[String]) -> String {
-    let sign = match range {
-        SortRange::Equal(_) => "=",
-        SortRange::Less(_) => "<",
-        SortRange::LessOrEqual(_) => "<=",
-        SortRange::Greater(_) => ">",
-        SortRange::GreaterOrEqual(_) => ">=",
-        SortRange::Between(..) => return format!("{name} BETWEEN {}", values.join(" AND ")),
-        SortRange::BeginsWith(_) => return format!("begins_with({name}, {})", values.concat()),
-    };
-    format!("{name} {sign} {}", values.concat())
+    match (range, range.comparator()) {
+        (_, Some(comparator)) => format!("{name} {} {}", comparator.sign(), values.concat()),
+        (SortRange::BeginsWith(_), None) => format!("begins_with({name}, {})", values.concat()),
+        (_, None) => format!("{name} BETWEEN {}", values.join(" AND ")),
+    }
 }

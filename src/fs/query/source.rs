@@ -1,7 +1,9 @@
 //! What a query reads: the table or one of its indexes, by Query or Scan, and the key attributes of that.
 
+use crate::database::Source;
+use crate::expr::KeySchemaView;
 use crate::model::schema::KeyAttribute;
-use crate::model::{IndexSchema, TableSchema};
+use crate::model::{IndexKind, IndexSchema, TableSchema};
 
 /// Query or Scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,38 +21,21 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub fn keys(&self) -> SourceKeys<'a> {
-        SourceKeys::of(self.schema, self.index)
-    }
-}
-
-/// Key attributes of a table or index, in order. A table has one partition attribute and at most one sort attribute.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SourceKeys<'a> {
-    pub partition: &'a [KeyAttribute],
-    pub sort: &'a [KeyAttribute],
-}
-
-impl<'a> SourceKeys<'a> {
-    pub fn of(schema: &'a TableSchema, index: Option<&'a IndexSchema>) -> Self {
-        match index {
-            Some(index) => Self { partition: &index.partition, sort: &index.sort },
-            None => Self { partition: std::slice::from_ref(&schema.key.partition), sort: schema.key.sort.as_slice() },
-        }
+    pub fn keys(&self) -> KeySchemaView<'a> {
+        KeySchemaView::of(self.schema, self.index)
     }
 
-    pub fn attributes(&self) -> impl Iterator<Item = &'a KeyAttribute> + use<'a> {
-        self.partition.iter().chain(self.sort)
+    /// What is read.
+    pub fn source(&self) -> Source {
+        Source { table: self.schema.name.clone(), index: self.index.map(|index| index.name.clone()) }
     }
-}
 
-/// The attributes of a `LastEvaluatedKey`, each once: the index key, then the table key.
-pub(super) fn cursor_attributes<'a>(schema: &'a TableSchema, index: Option<&'a IndexSchema>) -> Vec<&'a KeyAttribute> {
-    let mut all: Vec<&KeyAttribute> = Vec::new();
-    for attribute in SourceKeys::of(schema, index).attributes().chain(schema.key.attributes()) {
-        if !all.iter().any(|known| known.name == attribute.name) {
-            all.push(attribute);
-        }
+    /// The attributes of a `LastEvaluatedKey`.
+    pub fn cursor_attributes(&self) -> Vec<&'a KeyAttribute> {
+        self.schema.cursor_attributes(self.index)
     }
-    all
+
+    pub fn on_global_index(&self) -> bool {
+        self.index.is_some_and(|index| index.kind == IndexKind::Global)
+    }
 }

@@ -5,10 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::clause::Order;
 use super::pages::Pages;
 use super::path::QueryPath;
-use super::request::{Bounds, project_also};
+use super::request::{Bounds, project_also, read_rows};
 use super::row;
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse, Rows};
@@ -104,6 +103,14 @@ impl Stream {
         }
     }
 
+    /// Were all rows given, as far as is known without another step?
+    pub fn is_done(&self) -> bool {
+        match self {
+            Self::Chain { rest, .. } => rest.iter().all(Pages::is_done),
+            Self::Merge(_) => false,
+        }
+    }
+
     /// One page, or the rows that pages read before are enough for; `None` after the last. A failed step gave no rows that the next
     /// does not give again.
     pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<StreamStep>, FsError> {
@@ -185,7 +192,7 @@ impl Merge {
     /// The shard whose row comes next.
     fn first(&self) -> Option<usize> {
         let ready = self.shards.iter().enumerate().filter_map(|(number, shard)| Some((&shard.ready.front()?.0, number)));
-        let first = if self.path.clauses.order == Some(Order::Descending) {
+        let first = if self.path.clauses.is_descending() {
             ready.min_by(|one, other| other.0.cmp(one.0).then(one.1.cmp(&other.1)))
         } else {
             ready.min()
@@ -196,20 +203,13 @@ impl Merge {
 
 impl Shard {
     fn fill(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, path: &QueryPath) -> Result<StreamStep, FsError> {
-        let (mut ready, mut fault) = (VecDeque::new(), None);
-        let mut keep = |row: Row<'_>| -> Result<(), FsError> {
-            let order = row::sort_order(&row, path.context())?;
+        let mut ready = VecDeque::new();
+        let mut take = |row: &Row<'_>| -> Result<(), FsError> {
+            let order = row::sort_order(row, path.context())?;
             ready.push_back((order, row.to_item().map_err(|error: StoreError| Error::from(error))?));
             Ok(())
         };
-        let page = self.pages.next(db, bills, &mut |row| {
-            if fault.is_none() {
-                fault = keep(row).err();
-            }
-        })?;
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
+        let page = read_rows(&mut take, |rows| self.pages.next(db, bills, rows))?;
         self.bytes = ready.iter().map(|(order, item)| order.len() + item.size()).sum();
         self.ready = ready;
         let Some(page) = page else { return Ok(StreamStep::default()) };

@@ -16,13 +16,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::fault::ClauseFault;
-use super::source::{SourceKeys, cursor_attributes};
+use super::source::Context;
 use crate::codec::digest::{Digest, digest};
 use crate::codec::key;
-use crate::database::{Browse, Entries, EntryKey, PartitionKey, Source};
+use crate::database::{Browse, Entries, EntryKey, PartitionKey};
 use crate::fs::FsError;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
-use crate::model::{AttributeValue, IndexSchema, Item, TableSchema};
+use crate::model::{AttributeValue, Item};
 
 const VERSION: u8 = 1;
 const CHECK_BYTES: usize = 4;
@@ -49,8 +49,7 @@ enum Body {
 /// What a position is a position in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
-    pub schema: &'a TableSchema,
-    pub index: Option<&'a IndexSchema>,
+    pub context: Context<'a>,
     /// The partition key of a query; `None` for a scan.
     pub partition: Option<&'a [AttributeValue]>,
 }
@@ -111,16 +110,12 @@ impl Token {
 
 /// The cursor attributes that the query does not fix.
 fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
-    let mut all = cursor_attributes(scope.schema, scope.index);
+    let mut all = scope.context.cursor_attributes();
     if scope.partition.is_some() {
-        let fixed: BTreeSet<&str> = keys(scope).partition.iter().map(|attribute| attribute.name.as_str()).collect();
+        let fixed: BTreeSet<&str> = scope.context.keys().partition.iter().map(|attribute| attribute.name.as_str()).collect();
         all.retain(|attribute| !fixed.contains(attribute.name.as_str()));
     }
     all
-}
-
-fn keys(scope: Scope<'_>) -> SourceKeys<'_> {
-    SourceKeys::of(scope.schema, scope.index)
 }
 
 /// A `LastEvaluatedKey` as bytes, without what the query fixes.
@@ -142,7 +137,7 @@ pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> 
         item.0.insert(attribute.name.clone(), value);
         bytes = rest;
     }
-    let fixed = keys(scope).partition.iter().zip(scope.partition.unwrap_or_default());
+    let fixed = scope.context.keys().partition.iter().zip(scope.partition.unwrap_or_default());
     item.0.extend(fixed.map(|(attribute, value)| (attribute.name.clone(), value.clone())));
     bytes.is_empty().then_some(item)
 }
@@ -150,10 +145,10 @@ pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> 
 fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
     let mut body = digest(whole).to_vec();
     if scope.partition.is_none() {
-        let values: Vec<&AttributeValue> = keys(scope).partition.iter().filter_map(|a| last.get(&a.name)).collect();
+        let values: Vec<&AttributeValue> = scope.context.keys().partition.iter().filter_map(|a| last.get(&a.name)).collect();
         body.extend_from_slice(&key::partition_digest(&values));
     }
-    let prefix = match keys(scope).sort.first().and_then(|attribute| last.get(&attribute.name)) {
+    let prefix = match scope.context.keys().sort.first().and_then(|attribute| last.get(&attribute.name)) {
         Some(AttributeValue::S(text)) => text.as_bytes(),
         Some(AttributeValue::B(bytes)) => bytes,
         _ => &[],
@@ -165,7 +160,7 @@ fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
 
 /// Finds the entry of a shortened token among those with its partition key and sort prefix.
 fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
-    let source = Source { table: scope.schema.name.clone(), index: scope.index.map(|index| index.name.clone()) };
+    let source = scope.context.source();
     let foreign = || FsError::from(ClauseFault::TokenForeign);
     let (wanted, rest) = body.split_first_chunk::<{ size_of::<Digest>() }>().ok_or_else(foreign)?;
     let (partition, prefix): (PartitionKey, &[u8]) = match scope.partition {
@@ -175,7 +170,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
             (db.partition_by_digest(&source, *place)?.ok_or(FsError::TokenExpired)?, prefix)
         }
     };
-    let by_bytes = keys(scope).sort.first().is_some_and(|first| first.attribute_type != KeyAttributeType::N);
+    let by_bytes = scope.context.keys().sort.first().is_some_and(|first| first.attribute_type != KeyAttributeType::N);
     let sort_prefix = (by_bytes && !prefix.is_empty()).then(|| prefix.to_vec());
     let mut found = None;
     db.entries(&source, &Entries::Collection { partition, sort_prefix }, None, &mut |entry, _, _| {
@@ -191,10 +186,10 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
 
 /// An entry's key as a `LastEvaluatedKey`.
 pub(super) fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
-    let mut item = entry.base.to_item(&scope.schema.key);
-    if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.index) {
+    let mut item = entry.base.to_item(&scope.context.schema.key);
+    if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.context.index) {
         let values = partition.iter().chain(sort);
-        item.0.extend(keys(scope).attributes().zip(values).map(|(a, value)| (a.name.clone(), value.clone())));
+        item.0.extend(scope.context.keys().attributes().zip(values).map(|(a, value)| (a.name.clone(), value.clone())));
     }
     item
 }

@@ -1,5 +1,7 @@
 //! Values and attribute names in clauses: percent-decoded leniently, as names are at lookup (docs/filesystem.md 2); `+` is a plus.
 
+use std::str::FromStr;
+
 use super::fault::ValueFault;
 use crate::codec::file_name;
 use crate::model::AttributeValue;
@@ -19,6 +21,16 @@ pub(super) fn parse(text: &str, attribute_type: KeyAttributeType) -> Result<Attr
         return Err(ValueFault::Alias);
     }
     Ok(file_name::decode_value(text, attribute_type)?)
+}
+
+/// A clause's word, or key with operator, and its value.
+pub(super) fn split(name: &str) -> (&str, Option<&str>) {
+    name.split_once('=').map_or((name, None), |(head, value)| (head, Some(value)))
+}
+
+/// A number of decimal digits only, no sign.
+pub(super) fn whole_number<T: FromStr>(text: &str) -> Option<T> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]

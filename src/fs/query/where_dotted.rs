@@ -8,9 +8,9 @@
 
 use super::fault::{ClauseFault, ValueFault};
 use super::filter::{Filter, Piece};
+use super::operators::{FILTER_OPERATORS, Test, filter_operators};
 use super::show::show_path;
 use super::source::Context;
-use super::words::FILTER_OPERATORS;
 use super::{nearest, select, value};
 use crate::codec::plain_json;
 use crate::model::schema::KeyAttributeType;
@@ -19,31 +19,25 @@ use crate::model::{AttributeValue, DocumentPath};
 /// The types that can be forced.
 const TYPES: [&str; 6] = ["S", "N", "B", "BOOL", "NULL", "JSON"];
 
+/// The help of the operators.
+pub(super) const HELP: &str = "op: eq ne lt le gt ge, between=a,b, in=a,b,c, begins, contains, ncontains, exists, nexists, type=SS,
+    size-eq size-ne size-lt size-le size-gt size-ge size-between
+A value is a number, true, false or null if it looks so, else text; force it by where.zip,S.eq=12345 (S N B BOOL NULL JSON).";
+
 /// Parses `head`, which follows `where.`, and the text after `=`.
 pub(super) fn parse(head: &str, text: Option<&str>, context: Context<'_>) -> Result<Filter, ClauseFault> {
-    let (left, operator) = head.rsplit_once('.').ok_or_else(|| missing_operator(head))?;
-    if !FILTER_OPERATORS.contains(&operator) {
-        return Err(unknown_operator(head, operator));
-    }
+    let unknown =
+        |operator: &str, nearest| ClauseFault::FilterOperator { path: head.to_owned(), operator: operator.to_owned(), nearest };
+    let (left, word) = head.rsplit_once('.').ok_or_else(|| unknown("", "eq"))?;
+    let Some((_, test)) = FILTER_OPERATORS.iter().find(|(known, _)| *known == word) else {
+        // The last step may be part of the path, its operator forgotten.
+        return Err(unknown(word, nearest::misspelt(word, filter_operators()).unwrap_or("eq")));
+    };
     let (path, forced) = split_type(left)?;
     let path = select::parse_path(path)?;
-    let condition = Condition { typing: Typing::new(&path, forced, context), path, operator };
-    Filter::new(condition.pieces(text)?, context)
-}
-
-fn missing_operator(head: &str) -> ClauseFault {
-    ClauseFault::FilterOperator { path: head.to_owned(), operator: String::new(), nearest: "eq" }
-}
-
-/// The last step may be part of the path, its operator forgotten.
-fn unknown_operator(head: &str, operator: &str) -> ClauseFault {
-    match nearest::misspelt(operator, &FILTER_OPERATORS.map(str::to_owned)) {
-        Some(near) => {
-            let nearest = FILTER_OPERATORS.into_iter().find(|known| *known == near).unwrap_or("eq");
-            ClauseFault::FilterOperator { path: head.to_owned(), operator: operator.to_owned(), nearest }
-        }
-        None => ClauseFault::FilterOperator { path: head.to_owned(), operator: operator.to_owned(), nearest: "eq" },
-    }
+    let key = key_type(&path, context);
+    let condition = Condition { typing: forced.or(key), is_binary: forced == Some("B") || key == Some("B"), path };
+    Filter::new(condition.pieces(*test, text)?, context)
 }
 
 /// `zip,S` as `zip` and S.
@@ -53,87 +47,81 @@ fn split_type(left: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
     found.map(|found| (path, Some(found))).ok_or_else(|| ClauseFault::FilterType { found: name.to_owned() })
 }
 
-/// How values are typed.
-struct Typing {
-    forced: Option<&'static str>,
-    /// By the schema.
-    key: Option<KeyAttributeType>,
-}
+/// A type by the schema or by force; `None` is what the value looks like.
+type Typing = Option<&'static str>;
 
-struct Condition<'a> {
+struct Condition {
     path: DocumentPath,
-    operator: &'a str,
     typing: Typing,
+    /// What it begins with is bytes.
+    is_binary: bool,
 }
 
-impl Condition<'_> {
-    fn pieces(&self, text: Option<&str>) -> Result<Vec<Piece>, ClauseFault> {
-        if let Some(comparator) = self.operator.strip_prefix("size-") {
-            return self.size(comparator, self.text(text)?);
-        }
-        match self.operator {
-            "exists" => self.without_value("attribute_exists(", text),
-            "nexists" => self.without_value("attribute_not_exists(", text),
-            "type" => {
-                let word = decode(self.text(text)?).map_err(|fault| self.fault(fault))?;
-                Ok(self.call("attribute_type(", AttributeValue::S(word)))
+impl Condition {
+    fn pieces(&self, test: Test, text: Option<&str>) -> Result<Vec<Piece>, ClauseFault> {
+        let text = match (test, text) {
+            (Test::Exists(_), Some(_)) => return Err(ClauseFault::UnwantedValue("exists")),
+            (Test::Exists(function), None) => return Ok(self.call(function, None)),
+            (_, None) => return Err(ClauseFault::NoValue { word: "this where clause", example: "where.total.gt=100" }),
+            (_, Some(text)) => text,
+        };
+        Ok(match test {
+            Test::Exists(function) => self.call(function, None),
+            Test::Type => {
+                let word = decode(text).map_err(|fault| self.fault(fault))?;
+                self.call("attribute_type(", Some(AttributeValue::S(word)))
             }
-            "begins" => {
-                let is_binary = self.typing.forced == Some("B") || self.typing.key == Some(KeyAttributeType::B);
-                let of_type = Typing { forced: Some(if is_binary { "B" } else { "S" }), key: None };
-                Ok(self.call("begins_with(", self.value(&of_type, self.text(text)?)?))
+            Test::Begins => {
+                let of_type = if self.is_binary { "B" } else { "S" };
+                self.call("begins_with(", Some(self.value(Some(of_type), text)?))
             }
-            "contains" => self.contains(self.text(text)?),
-            "ncontains" => Ok([vec![Piece::text("NOT")], self.contains(self.text(text)?)?].concat()),
-            "between" => self.between(&self.typing, vec![Piece::Path(self.path.clone())], self.text(text)?),
-            "in" => self.any_of(self.text(text)?),
-            other => {
-                let value = self.value(&self.typing, self.text(text)?)?;
-                Ok(vec![Piece::Path(self.path.clone()), Piece::text(sign(other)), Piece::Value(value)])
+            Test::Contains => self.contains(text)?,
+            Test::NotContains => [vec![Piece::text("NOT")], self.contains(text)?].concat(),
+            Test::In => self.any_of(text)?,
+            Test::Between => self.between(self.typing, vec![Piece::Path(self.path.clone())], text)?,
+            Test::SizeBetween => self.between(Some("N"), self.call("size(", None), text)?,
+            Test::Compare(comparator) => {
+                let value = self.value(self.typing, text)?;
+                vec![Piece::Path(self.path.clone()), Piece::text(comparator.sign()), Piece::Value(value)]
             }
-        }
+            Test::Size(comparator) => {
+                let value = self.value(Some("N"), text)?;
+                [self.call("size(", None), vec![Piece::text(comparator.sign()), Piece::Value(value)]].concat()
+            }
+        })
     }
 
-    fn text<'t>(&self, text: Option<&'t str>) -> Result<&'t str, ClauseFault> {
-        text.ok_or(ClauseFault::NoValue { word: "this where clause", example: "where.total.gt=100" })
-    }
-
-    fn without_value(&self, function: &str, text: Option<&str>) -> Result<Vec<Piece>, ClauseFault> {
-        match text {
-            Some(_) => Err(ClauseFault::UnwantedValue("exists")),
-            None => Ok(vec![Piece::text(function), Piece::Path(self.path.clone()), Piece::text(")")]),
-        }
-    }
-
-    fn call(&self, function: &str, value: AttributeValue) -> Vec<Piece> {
-        vec![Piece::text(function), Piece::Path(self.path.clone()), Piece::text(","), Piece::Value(value), Piece::text(")")]
+    /// A function of the path, and of a value.
+    fn call(&self, function: &str, value: Option<AttributeValue>) -> Vec<Piece> {
+        let value = value.into_iter().flat_map(|value| [Piece::text(","), Piece::Value(value)]);
+        let start = [Piece::text(function), Piece::Path(self.path.clone())];
+        start.into_iter().chain(value).chain([Piece::text(")")]).collect()
     }
 
     /// A substring, or a member of a set or list: of what could be both a number and text, both.
     fn contains(&self, text: &str) -> Result<Vec<Piece>, ClauseFault> {
-        let value = self.value(&self.typing, text)?;
-        let is_ambiguous = matches!(value, AttributeValue::N(_)) && self.typing.forced.is_none() && self.typing.key.is_none();
+        let value = self.value(self.typing, text)?;
+        let is_ambiguous = matches!(value, AttributeValue::N(_)) && self.typing.is_none();
         if !is_ambiguous {
-            return Ok(self.call("contains(", value));
+            return Ok(self.call("contains(", Some(value)));
         }
         let as_text = AttributeValue::S(decode(text).map_err(|fault| self.fault(fault))?);
         let mut pieces = vec![Piece::text("(")];
-        pieces.extend(self.call("contains(", value));
+        pieces.extend(self.call("contains(", Some(value)));
         pieces.push(Piece::text("OR"));
-        pieces.extend(self.call("contains(", as_text));
+        pieces.extend(self.call("contains(", Some(as_text)));
         pieces.push(Piece::text(")"));
         Ok(pieces)
     }
 
-    fn between(&self, typing: &Typing, mut pieces: Vec<Piece>, text: &str) -> Result<Vec<Piece>, ClauseFault> {
+    fn between(&self, typing: Typing, mut pieces: Vec<Piece>, text: &str) -> Result<Vec<Piece>, ClauseFault> {
         let parts: Vec<&str> = text.split(',').collect();
         let [lower, upper] = parts.as_slice() else {
             return Err(ClauseFault::BetweenCount { attribute: show_path(&self.path) });
         };
         let (mut low, mut high) = (self.value(typing, lower)?, self.value(typing, upper)?);
-        if low.attribute_type() != high.attribute_type() && typing.forced.is_none() {
-            let text = Typing { forced: Some("S"), key: None };
-            (low, high) = (self.value(&text, lower)?, self.value(&text, upper)?);
+        if low.attribute_type() != high.attribute_type() && typing.is_none() {
+            (low, high) = (self.value(Some("S"), lower)?, self.value(Some("S"), upper)?);
         }
         pieces.extend([Piece::text("BETWEEN"), Piece::Value(low), Piece::text("AND"), Piece::Value(high)]);
         Ok(pieces)
@@ -145,25 +133,14 @@ impl Condition<'_> {
             if number > 0 {
                 pieces.push(Piece::text(","));
             }
-            pieces.push(Piece::Value(self.value(&self.typing, part)?));
+            pieces.push(Piece::Value(self.value(self.typing, part)?));
         }
         pieces.push(Piece::text(")"));
         Ok(pieces)
     }
 
-    /// Sizes are numbers.
-    fn size(&self, comparator: &str, text: &str) -> Result<Vec<Piece>, ClauseFault> {
-        let number = Typing { forced: Some("N"), key: None };
-        let size = vec![Piece::text("size("), Piece::Path(self.path.clone()), Piece::text(")")];
-        if comparator == "between" {
-            return self.between(&number, size, text);
-        }
-        let value = self.value(&number, text)?;
-        Ok([size, vec![Piece::text(sign(comparator)), Piece::Value(value)]].concat())
-    }
-
-    fn value(&self, typing: &Typing, text: &str) -> Result<AttributeValue, ClauseFault> {
-        typing.value(text).map_err(|fault| self.fault(fault))
+    fn value(&self, typing: Typing, text: &str) -> Result<AttributeValue, ClauseFault> {
+        typed(typing, text).map_err(|fault| self.fault(fault))
     }
 
     fn fault(&self, fault: ValueFault) -> ClauseFault {
@@ -171,42 +148,23 @@ impl Condition<'_> {
     }
 }
 
-/// The comparator of an operator's word.
-fn sign(operator: &str) -> &'static str {
-    match operator {
-        "ne" => "<>",
-        "lt" => "<",
-        "le" => "<=",
-        "gt" => ">",
-        "ge" => ">=",
-        _ => "=",
-    }
+fn key_type(path: &DocumentPath, context: Context<'_>) -> Typing {
+    let schema = context.schema;
+    let mut keys = schema.key.attributes().chain(schema.indexes.iter().flat_map(|index| index.attributes()));
+    let key = keys.find(|key| path.rest.is_empty() && key.name == path.head)?;
+    Some(key.attribute_type.as_attribute_type().tag())
 }
 
-impl Typing {
-    fn new(path: &DocumentPath, forced: Option<&'static str>, context: Context<'_>) -> Self {
-        let schema = context.schema;
-        let mut keys = schema.key.attributes().chain(schema.indexes.iter().flat_map(|index| index.attributes()));
-        let key = keys.find(|key| path.rest.is_empty() && key.name == path.head).map(|key| key.attribute_type);
-        Self { forced, key }
-    }
-
-    fn value(&self, text: &str) -> Result<AttributeValue, ValueFault> {
-        match (self.forced, self.key) {
-            (Some("S"), _) => decode(text).map(AttributeValue::S),
-            (Some("N"), _) => value::parse(text, KeyAttributeType::N),
-            (Some("B"), _) => value::parse(text, KeyAttributeType::B),
-            (Some("BOOL"), _) => match text {
-                "true" => Ok(AttributeValue::Bool(true)),
-                "false" => Ok(AttributeValue::Bool(false)),
-                _ => Err(ValueFault::Boolean),
-            },
-            (Some("NULL"), _) => Ok(AttributeValue::Null),
-            (Some(_), _) => plain_json::parse_value(decode(text)?.as_bytes()).map_err(|error| ValueFault::Json(error.to_string())),
-            (None, Some(KeyAttributeType::S)) => decode(text).map(AttributeValue::S),
-            (None, Some(key)) => value::parse(text, key),
-            (None, None) => by_look(text),
-        }
+fn typed(typing: Typing, text: &str) -> Result<AttributeValue, ValueFault> {
+    match (typing, text) {
+        (None, _) => by_look(text),
+        (Some("S"), _) => decode(text).map(AttributeValue::S),
+        (Some("N"), _) => value::parse(text, KeyAttributeType::N),
+        (Some("B"), _) => value::parse(text, KeyAttributeType::B),
+        (Some("BOOL"), "true" | "false") => Ok(AttributeValue::Bool(text == "true")),
+        (Some("BOOL"), _) => Err(ValueFault::Boolean),
+        (Some("NULL"), _) => Ok(AttributeValue::Null),
+        (Some(_), _) => plain_json::parse_value(decode(text)?.as_bytes()).map_err(|error| ValueFault::Json(error.to_string())),
     }
 }
 

@@ -125,7 +125,8 @@ fn words<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 
 /// The hint, with the name that was meant before it if one looks like it.
 fn near(name: &str, names: &[String], hint: &str) -> String {
-    misspelt(name, names).map_or_else(|| hint.to_owned(), |near| format!("did you mean {near}? Else: {hint}"))
+    misspelt(name, names.iter().map(String::as_str))
+        .map_or_else(|| hint.to_owned(), |near| format!("did you mean {near}? Else: {hint}"))
 }
 
 fn list(what: &str, names: &[String]) -> String {

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Commit, Target};
+use super::{Commit, Target, name_by_directory};
 use crate::codec::json::document::Document;
-use crate::codec::wire::error::WireError;
 use crate::codec::wire::{create_table, update_table};
 use crate::fs::FsError;
 use crate::model::api::{Precondition, UpdateTableRequest};
@@ -26,11 +25,7 @@ impl Target for IndexTarget {
     fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateTableRequest>, FsError> {
         let json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         let Value::Object(mut members) = json else { return Err(FsError::Body("not a JSON object".to_owned())) };
-        let mut warnings = Vec::new();
-        let replaced = members.insert("IndexName".to_owned(), json!(self.index.as_str()));
-        if replaced.is_some_and(|name| name.as_str() != Some(self.index.as_str())) {
-            warnings.push(format!("IndexName in the body is not {}; the directory's name was taken", self.index));
-        }
+        let warnings = name_by_directory(&mut members, "IndexName", self.index.as_str()).into_iter().collect();
         Ok(Commit { request: request(&self.table, members)?, warnings })
     }
 
@@ -57,10 +52,7 @@ fn request(table: &TableSchema, mut index: Map<String, Value>) -> Result<UpdateT
         "AttributeDefinitions": definitions,
         "GlobalSecondaryIndexUpdates": [{ "Create": index }],
     });
-    update_table::request(Document::of(&body).root()).map_err(|error| match error {
-        WireError::Request(error) => FsError::Database(error),
-        other => FsError::Body(other.to_string()),
-    })
+    Ok(update_table::request(Document::of(&body).root())?)
 }
 
 /// An index to start from: valid as it is.

@@ -37,6 +37,8 @@ pub use item_writer::{ItemTarget, ItemWriter, KeyPart, TargetKey};
 pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 
+use serde_json::{Map, Value};
+
 use self::check::TextCheck;
 use crate::codec::json::prefix::JsonPrefix;
 use crate::fs::FsError;
@@ -109,4 +111,10 @@ pub trait Target {
 
     /// The last sentence of a failure's hint, as long as the handle has stored nothing: `The item is unchanged.`
     fn unchanged(&self) -> &'static str;
+}
+
+/// Gives a definition the name that its directory has; a warning if the text had another.
+fn name_by_directory(members: &mut Map<String, Value>, member: &str, name: &str) -> Option<String> {
+    let replaced = members.insert(member.to_owned(), name.into())?;
+    (replaced.as_str() != Some(name)).then(|| format!("{member} in the body is not {name}; the directory's name was taken"))
 }

@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::schema_change::{self, SchemaChange};
-use super::{Commit, Target};
+use super::{Commit, Target, name_by_directory};
 use crate::codec::json::document::Document;
 use crate::codec::wire::create_table;
-use crate::codec::wire::error::WireError;
 use crate::fs::FsError;
 use crate::model::TableName;
 use crate::model::api::{CreateTableRequest, Precondition};
@@ -43,15 +42,12 @@ impl SchemaTarget {
         let mut warnings = Vec::new();
         if let Some(members) = json.as_object_mut() {
             // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.
-            let replaced = members.insert("TableName".to_owned(), self.table.as_str().into());
-            if replaced.is_some_and(|name| name.as_str() != Some(self.table.as_str())) {
-                warnings.push(format!("TableName in the body is not {}; the directory's name was taken", self.table));
-            }
+            warnings.extend(name_by_directory(members, "TableName", self.table.as_str()));
             if let Some(stored) = &self.stored {
                 schema_change::complete(stored, members);
             }
         }
-        let request = create_table::request(Document::of(&json).root()).map_err(request_error)?;
+        let request = create_table::request(Document::of(&json).root())?;
         let request = match &self.stored {
             None => {
                 let expiry = schema_change::expiry(&json);
@@ -61,13 +57,6 @@ impl SchemaTarget {
             Some(stored) => SchemaRequest::Change(schema_change::change(stored, &json, &arn::table(&self.table))),
         };
         Ok(Commit { request, warnings })
-    }
-}
-
-fn request_error(error: WireError) -> FsError {
-    match error {
-        WireError::Request(error) => FsError::Database(error),
-        other => FsError::Body(other.to_string()),
     }
 }
 

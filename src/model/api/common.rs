@@ -23,6 +23,12 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
+    /// Those of expressions that were written here: a member is there if it has something.
+    #[must_use]
+    pub fn of(names: BTreeMap<String, String>, values: BTreeMap<String, AttributeValue>) -> Self {
+        Self { names: Some(names).filter(|names| !names.is_empty()), values: Some(values).filter(|values| !values.is_empty()) }
+    }
+
     /// A key of a name, `sign` `#`, or of a value, `:`: the sign and a word (docs/dynamodb.md 7.2).
     ///
     /// # Errors

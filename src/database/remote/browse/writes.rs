@@ -14,7 +14,7 @@ use crate::database::{Done, Source};
 use crate::engine::witness::{Witness, instead};
 use crate::expr::PlaceholderUse;
 use crate::expr::condition::{Condition, Operand, parse_parameter};
-use crate::expr::syntax::Comparator;
+use crate::expr::order::Comparator;
 use crate::expr::write::Writer;
 use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version};
 use crate::model::error::expression::ExpressionParameter;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
-use crate::codec::wire::{self, WireError};
+use crate::codec::wire;
 use crate::database::Done;
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
@@ -90,10 +90,7 @@ impl UpdateTarget {
             members.entry("TableName").or_insert_with(|| Value::String(self.place.table().to_string()));
             members.entry("Key").or_insert_with(|| typed(&key));
         }
-        let request = wire::request::<UpdateItemRequest>(Document::of(&json).root()).map_err(|error| match error {
-            WireError::Request(error) => FsError::Database(error),
-            other => FsError::Body(other.to_string()),
-        })?;
+        let request = wire::request::<UpdateItemRequest>(Document::of(&json).root())?;
         if request.table_name != *self.place.table() || request.key != key {
             return Err(FsError::Body("TableName and Key come from the file's name; leave them out".to_owned()));
         }
