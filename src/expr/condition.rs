@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::order::{Comparator, compare};
 use super::parse::parse_condition;
 use super::placeholders::{PlaceholderUse, Scope};
-use super::syntax::{self, ConditionSyntax, Part};
+use super::syntax::{self, ConditionSyntax, Parts};
 use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -121,34 +121,26 @@ fn check_structure(parsed: &ConditionSyntax<'_>) -> Result<(), ExpressionFault> 
         return Err(ExpressionFault::TooManyOperators(parsed.operators));
     }
     // The service goes through the whole text once for each of these, and through names and values only then.
-    let parts = parsed.root.parts();
-    parts.iter().try_for_each(check_function_known)?;
-    parts.iter().try_for_each(check_function_place)?;
-    parts.iter().try_for_each(|part| match part {
-        Part::Path(path) => path.check_reserved(),
-        Part::ConditionCall(_) | Part::OperandCall(_) => Ok(()),
-    })
+    let parts = Parts::of(&parsed.root);
+    check_known(&parts)?;
+    parts.calls.iter().try_for_each(|(call, is_condition)| check_place(call.function, *is_condition))?;
+    parts.paths.iter().try_for_each(|path| path.check_reserved())
 }
 
-fn check_function_known(part: &Part<'_, '_>) -> Result<(), ExpressionFault> {
-    match part {
-        Part::ConditionCall(call) | Part::OperandCall(call) if Function::from_name(call.function).is_none() => {
-            Err(ExpressionFault::UnknownFunction(call.function.to_owned()))
-        }
-        Part::ConditionCall(_) | Part::OperandCall(_) | Part::Path(_) => Ok(()),
+/// Calls of functions that there are, in conditions or updates.
+pub(super) fn check_known(parts: &Parts<'_, '_>) -> Result<(), ExpressionFault> {
+    match parts.calls.iter().find(|(call, _)| Function::from_name(call.function).is_none()) {
+        Some((call, _)) => Err(ExpressionFault::UnknownFunction(call.function.to_owned())),
+        None => Ok(()),
     }
 }
 
-fn check_function_place(part: &Part<'_, '_>) -> Result<(), ExpressionFault> {
-    let (call, allowed): (_, fn(Function) -> bool) = match part {
-        Part::ConditionCall(call) => (call, Function::is_condition),
-        Part::OperandCall(call) => (call, |function| function == Function::Size),
-        Part::Path(_) => return Ok(()),
-    };
-    match Function::from_name(call.function) {
-        Some(function) if allowed(function) => Ok(()),
-        Some(Function::OfUpdate) => Err(of_update(call.function)),
-        _ => Err(ExpressionFault::FunctionMisused(call.function.to_owned())),
+fn check_place(name: &str, is_condition: bool) -> Result<(), ExpressionFault> {
+    match Function::from_name(name) {
+        Some(function) if is_condition && function.is_condition() => Ok(()),
+        Some(Function::Size) if !is_condition => Ok(()),
+        Some(Function::OfUpdate) => Err(of_update(name)),
+        _ => Err(ExpressionFault::FunctionMisused(name.to_owned())),
     }
 }
 

@@ -50,48 +50,48 @@ pub struct ConditionSyntax<'a> {
     pub operators: usize,
 }
 
-/// What the static checks look at, in the order written.
-#[derive(Debug, Clone, Copy)]
-pub enum Part<'s, 'a> {
-    /// A call that stands as a condition.
-    ConditionCall(&'s Call<'a>),
-    /// A call that stands as an operand.
-    OperandCall(&'s Call<'a>),
-    Path(&'s Path<'a>),
+/// What the static checks look at, each in the order written.
+#[derive(Debug, Default)]
+pub struct Parts<'s, 'a> {
+    pub paths: Vec<&'s Path<'a>>,
+    /// With whether it stands as a condition, not as an operand.
+    pub calls: Vec<(&'s Call<'a>, bool)>,
+    /// `:v`, sign included.
+    pub values: Vec<&'a str>,
 }
 
-impl<'a> Condition<'a> {
-    /// Calls and paths, from left to right.
+impl<'s, 'a> Parts<'s, 'a> {
+    /// Those of a condition.
     #[must_use]
-    pub fn parts(&self) -> Vec<Part<'_, 'a>> {
-        let mut parts = Vec::new();
-        self.collect(&mut parts);
+    pub fn of(condition: &'s Condition<'a>) -> Self {
+        let mut parts = Self::default();
+        parts.condition(condition);
         parts
     }
 
-    fn collect<'s>(&'s self, parts: &mut Vec<Part<'s, 'a>>) {
-        match self {
-            Self::Compare { left, comparator: _, right } => collect_operands([left, right], parts),
-            Self::Between { operand, lower, upper } => collect_operands([operand, lower, upper], parts),
-            Self::In { operand, list } => collect_operands(std::iter::once(operand).chain(list), parts),
-            Self::Call(call) => {
-                parts.push(Part::ConditionCall(call));
-                collect_operands(&call.operands, parts);
+    fn condition(&mut self, condition: &'s Condition<'a>) {
+        match condition {
+            Condition::Compare { left, comparator: _, right } => self.operands([left, right]),
+            Condition::Between { operand, lower, upper } => self.operands([operand, lower, upper]),
+            Condition::In { operand, list } => self.operands(std::iter::once(operand).chain(list)),
+            Condition::Call(call) => {
+                self.calls.push((call, true));
+                self.operands(&call.operands);
             }
-            Self::And(list) | Self::Or(list) => list.iter().for_each(|condition| condition.collect(parts)),
-            Self::Not(inner) => inner.collect(parts),
+            Condition::And(list) | Condition::Or(list) => list.iter().for_each(|condition| self.condition(condition)),
+            Condition::Not(inner) => self.condition(inner),
         }
     }
-}
 
-fn collect_operands<'s, 'a: 's>(operands: impl IntoIterator<Item = &'s Operand<'a>>, parts: &mut Vec<Part<'s, 'a>>) {
-    for operand in operands {
-        match operand {
-            Operand::Path(path) => parts.push(Part::Path(path)),
-            Operand::Value(_) => {}
-            Operand::Call(call) => {
-                parts.push(Part::OperandCall(call));
-                collect_operands(&call.operands, parts);
+    pub fn operands(&mut self, operands: impl IntoIterator<Item = &'s Operand<'a>>) {
+        for operand in operands {
+            match operand {
+                Operand::Path(path) => self.paths.push(path),
+                Operand::Value(alias) => self.values.push(alias),
+                Operand::Call(call) => {
+                    self.calls.push((call, false));
+                    self.operands(&call.operands);
+                }
             }
         }
     }

@@ -3,9 +3,8 @@
 use super::action::{Action, Effect, Origin, SetValue, Term, Update};
 use super::syntax::{self, Sign, UpdateSyntax, Value};
 use crate::expr::condition;
-use crate::expr::path::Path;
 use crate::expr::placeholders::Scope;
-use crate::expr::syntax::{Call, Operand};
+use crate::expr::syntax::{Operand, Parts};
 use crate::model::AttributeType;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::EXPRESSION_OPERATORS_MAX;
@@ -24,7 +23,7 @@ pub fn resolve(parsed: &UpdateSyntax<'_>, scope: &mut Scope<'_>) -> Result<Updat
     }
     let parts = parts(parsed);
     parts.paths.iter().try_for_each(|path| path.check_reserved())?;
-    parts.calls.iter().try_for_each(|call| check_known(call))?;
+    condition::check_known(&parts)?;
     if let Some(kind) = parsed.repeated {
         return Err(ExpressionFault::RepeatedSection(kind.word()));
     }
@@ -46,49 +45,19 @@ pub fn resolve(parsed: &UpdateSyntax<'_>, scope: &mut Scope<'_>) -> Result<Updat
     Update::new(actions, Origin::Expression)
 }
 
-/// What the passes look at, in the order written.
-#[derive(Default)]
-struct Parts<'s, 'a> {
-    paths: Vec<&'s Path<'a>>,
-    calls: Vec<&'s Call<'a>>,
-    values: Vec<&'a str>,
-}
-
-impl<'s, 'a> Parts<'s, 'a> {
-    fn operand(&mut self, operand: &'s Operand<'a>) {
-        match operand {
-            Operand::Path(path) => self.paths.push(path),
-            Operand::Value(alias) => self.values.push(alias),
-            Operand::Call(call) => {
-                self.calls.push(call);
-                call.operands.iter().for_each(|operand| self.operand(operand));
-            }
-        }
-    }
-}
-
 fn parts<'s, 'a>(parsed: &'s UpdateSyntax<'a>) -> Parts<'s, 'a> {
     let mut parts = Parts::default();
     for action in &parsed.actions {
         parts.paths.push(&action.path);
         match &action.effect {
             syntax::Effect::Set(Value { left, right }) => {
-                parts.operand(left);
-                if let Some((_, right)) = right {
-                    parts.operand(right);
-                }
+                parts.operands(std::iter::once(left).chain(right.as_ref().map(|(_, right)| right)));
             }
             syntax::Effect::Remove => {}
             syntax::Effect::Add(alias) | syntax::Effect::Delete(alias) => parts.values.push(alias),
         }
     }
     parts
-}
-
-fn check_known(call: &Call<'_>) -> Result<(), ExpressionFault> {
-    let name = call.function;
-    let known = [IF_NOT_EXISTS, LIST_APPEND].contains(&name) || condition::functions().any(|known| known == name);
-    if known { Ok(()) } else { Err(ExpressionFault::UnknownFunction(name.to_owned())) }
 }
 
 /// The types of what ADD and DELETE are given.

@@ -95,7 +95,7 @@ impl Row {
 }
 
 /// Of words equally near to a misspelt one the first is suggested.
-static TABLE: [Row; 12] = [
+static TABLE: &[Row] = &[
     Row {
         advice: select_advice,
         ..Row::new(

@@ -92,10 +92,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         if self.find(&directory, name).is_some() {
             return Err(FsError::Exists);
         }
-        self.charge(FILE_COST_BYTES)?;
-        self.last_id += 1;
-        let id = FileId(self.last_id);
-        self.files.insert(id, File::new(mode, now_ms));
+        let id = self.make(mode, now_ms)?;
         self.put_at(id, directory, name);
         Ok(id)
     }
@@ -106,15 +103,21 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     /// `ScratchFull`, `TooLarge`; then nothing has changed.
     pub fn create_with(&mut self, directory: D, name: &str, content: &[u8], now_ms: u64) -> Result<FileId, FsError> {
         // Made aside and moved into place, so that a failure leaves the old file.
-        self.charge(FILE_COST_BYTES)?;
-        self.last_id += 1;
-        let id = FileId(self.last_id);
-        self.files.insert(id, File::new(0o644, now_ms));
+        let id = self.make(0o644, now_ms)?;
         if let Err(error) = self.write(id, 0, content, now_ms) {
             self.drop_if_unused(id);
             return Err(error);
         }
         self.put_at(id, directory, name);
+        Ok(id)
+    }
+
+    /// A file without a name.
+    fn make(&mut self, mode: u32, now_ms: u64) -> Result<FileId, FsError> {
+        self.charge(FILE_COST_BYTES)?;
+        self.last_id += 1;
+        let id = FileId(self.last_id);
+        self.files.insert(id, File::new(mode, now_ms));
         Ok(id)
     }
 

@@ -66,29 +66,28 @@ impl<T> TextWriter<T> {
 impl<T: Target> TextWriter<T> {
     /// A new file, or one opened with O_TRUNC. The commit replaces whatever is stored.
     pub fn stream(target: T, opener: Opener) -> Self {
+        Self::stream_if(target, opener, None)
+    }
+
+    fn stream_if(target: T, opener: Opener, precondition: Option<Precondition>) -> Self {
         let check = target.check();
-        Self::new(target, opener, Vec::new(), Mode::Stream(check), None)
+        Self::new(target, opener, Vec::new(), Mode::Stream(check), precondition)
     }
 
     /// A file created with O_EXCL: the commit fails with `Exists` when the item is there by then.
     pub fn stream_exclusive(target: T, opener: Opener) -> Self {
-        let check = target.check();
-        Self::new(target, opener, Vec::new(), Mode::Stream(check), Some(Precondition::Absent))
+        Self::stream_if(target, opener, Some(Precondition::Absent))
     }
 
     /// A file whose opening made an item of nothing but its key: the commit takes that one's place, and fails when somebody else
     /// changed it.
     pub fn stream_made(target: T, opener: Opener, version: Version) -> Self {
-        let check = target.check();
-        let precondition = Some(Precondition::Version(version));
-        Self { made: Some(version), ..Self::new(target, opener, Vec::new(), Mode::Stream(check), precondition) }
+        Self { made: Some(version), ..Self::stream_if(target, opener, Some(Precondition::Version(version))) }
     }
 
     /// A file whose name says which version it replaces: the commit fails with `Stale` when another is stored by then.
     pub fn stream_replacing(target: T, opener: Opener, version: Version) -> Self {
-        let check = target.check();
-        let precondition = Some(Precondition::Version(version));
-        Self { is_pinned: true, ..Self::new(target, opener, Vec::new(), Mode::Stream(check), precondition) }
+        Self { is_pinned: true, ..Self::stream_if(target, opener, Some(Precondition::Version(version))) }
     }
 
     /// A file opened for writing without O_TRUNC. `snapshot` is its text now; `precondition` guards the commit: of an item
