@@ -214,7 +214,7 @@ impl Operation {
 }
 
 fn pass(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = VerbatimRequest { operation: context.operation, body: json.into_text() };
+    let request = VerbatimRequest { operation: context.operation, body: json.text().as_bytes().to_vec() };
     let write = |answer: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(answer);
     context.database.start(Call::Verbatim(request, answered.with(write)));
     Ok(())

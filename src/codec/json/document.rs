@@ -98,37 +98,20 @@ impl Document {
     /// # Errors
     /// What is wrong with the text, and where.
     pub fn parse(text: Vec<u8>) -> Result<Self, JsonError> {
-        Self::read(text).map_err(|(error, _)| error)
-    }
-
-    /// As [`Document::parse`]; a text that is none is given back.
-    ///
-    /// # Errors
-    /// What is wrong with the text, and where.
-    pub fn read(text: Vec<u8>) -> Result<Self, (JsonError, Vec<u8>)> {
-        let tree = match Self::tree_of(&text) {
-            Ok(tree) => tree,
-            Err(error) => return Err((error, text)),
-        };
-        let text = String::from_utf8(text).map_err(|error| {
-            let fault = JsonError { offset: error.utf8_error().valid_up_to(), fault: JsonFault::NotUtf8 };
-            (fault, error.into_bytes())
-        })?;
-        let held = text.len() + tree.nodes.len() * size_of::<Node>() + tree.unescaped.len();
-        let budget = AtomicUsize::new(REQUEST_BYTES_MAX.saturating_sub(held));
-        Ok(Self { text, nodes: tree.nodes, unescaped: tree.unescaped, is_cut: tree.is_cut, budget })
-    }
-
-    fn tree_of(text: &[u8]) -> Result<Tree, JsonError> {
         if text.len() > TEXT_BYTES_MAX {
             return Err(JsonError { offset: TEXT_BYTES_MAX, fault: JsonFault::Expected("a text of less than 256 MiB") });
         }
-        read_document(text, |reader| {
+        let tree = read_document(&text, |reader| {
             // Room for a small request.
             let mut tree = Tree { nodes: Vec::with_capacity(64), ..Tree::default() };
             tree.value(reader, LEVELS_MAX)?;
             Ok(tree)
-        })
+        })?;
+        let text = String::from_utf8(text)
+            .map_err(|error| JsonError { offset: error.utf8_error().valid_up_to(), fault: JsonFault::NotUtf8 })?;
+        let held = text.len() + tree.nodes.len() * size_of::<Node>() + tree.unescaped.len();
+        let budget = AtomicUsize::new(REQUEST_BYTES_MAX.saturating_sub(held));
+        Ok(Self { text, nodes: tree.nodes, unescaped: tree.unescaped, is_cut: tree.is_cut, budget })
     }
 
     /// As [`Document::parse`], as a tree of serde_json: of a text to which something is to be added before it is a request.
@@ -156,12 +139,6 @@ impl Document {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The same, and no tree any more.
-    #[must_use]
-    pub fn into_text(self) -> Vec<u8> {
-        self.text.into_bytes()
     }
 
     /// The outermost value.

@@ -43,8 +43,11 @@ impl Answer {
     /// It is no JSON.
     pub fn json(&mut self) -> Result<Json<'_>, Error> {
         if let Body::Unread(text) = &mut self.0 {
-            let read = Document::read(std::mem::take(text));
-            self.0 = read.map_or_else(|(error, text)| Body::Unreadable(error, text), Body::Read);
+            // What is no JSON may be wanted as it came.
+            self.0 = match Document::parse(text.clone()) {
+                Ok(document) => Body::Read(document),
+                Err(error) => Body::Unreadable(error, std::mem::take(text)),
+            };
         }
         match &self.0 {
             Body::Read(document) => Ok(document.root()),
@@ -75,7 +78,7 @@ impl Answer {
     #[must_use]
     pub fn into_text(self) -> Vec<u8> {
         match self.0 {
-            Body::Read(document) => document.into_text(),
+            Body::Read(document) => document.text().as_bytes().to_vec(),
             Body::Unread(text) | Body::Unreadable(_, text) => text,
         }
     }
