@@ -12,6 +12,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use super::base::keys::{self, SourceId, Space, StoreKey};
+use super::base::parts::{Long, bytes_of, parts_of};
 use super::catalog::TableEntry;
 use super::runtime::Transaction;
 use crate::model::api::Version;
@@ -37,17 +38,12 @@ impl<'b> Past<'b> {
     /// # Errors
     /// `Corrupt`.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
-        let damaged = || StoreError::Corrupt("a history record");
-        let (time, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
-        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
-        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| damaged())?;
-        let (place, old) = rest.split_at_checked(length).ok_or_else(damaged)?;
-        Ok(Self { time_ms: u64::from_be_bytes(*time), place, old: (!old.is_empty()).then_some(old) })
+        let (time_ms, Long(place), old) = parts_of(bytes, "a history record")?;
+        Ok(Self { time_ms, place, old })
     }
 
-    fn encode(&self) -> Result<Vec<u8>, StoreError> {
-        let length = u32::try_from(self.place.len()).map_err(|_| StoreError::Corrupt("a key's length"))?;
-        Ok([&self.time_ms.to_be_bytes()[..], &length.to_be_bytes(), self.place, self.old.unwrap_or_default()].concat())
+    fn encode(&self) -> Vec<u8> {
+        bytes_of(&(self.time_ms, Long(self.place), self.old))
     }
 }
 
@@ -56,7 +52,7 @@ impl<'b> Past<'b> {
 /// # Errors
 /// Those of the store.
 pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Version, past: Past<'_>) -> Result<(), StoreError> {
-    transaction.batch.put(&StoreKey::History(table.source, version).encode(), &past.encode()?)?;
+    transaction.batch.put(&StoreKey::History(table.source, version).encode(), &past.encode())?;
     // Not while a job reads: it may be on its way to what would be forgotten.
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::base::keys::{Space, StoreKey};
+use super::base::parts::{bytes_of, parts_of};
 use super::runtime::{Shared, Transaction};
 use crate::codec::digest::Digest;
 use crate::model::Error;
@@ -66,18 +67,16 @@ impl Remembered {
     /// # Errors
     /// `Corrupt` when the bytes are not of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        const BAD: StoreError = StoreError::Corrupt("client request token");
-        let (expires, rest) = bytes.split_first_chunk().ok_or(BAD)?;
-        let (digest, units) = rest.split_first_chunk().ok_or(BAD)?;
-        let (units, []) = units.as_chunks::<UNIT_BYTES>() else { return Err(BAD) };
+        let (expires_ms, digest, units): (_, &Digest, &[u8]) = parts_of(bytes, "client request token")?;
+        let (units, []) = units.as_chunks::<UNIT_BYTES>() else { return Err(StoreError::Corrupt("client request token")) };
         let read_units = units.iter().map(|unit| u32::from_be_bytes(*unit)).collect();
-        Ok(Self { expires_ms: u64::from_be_bytes(*expires), digest: *digest, read_units })
+        Ok(Self { expires_ms, digest: *digest, read_units })
     }
 
     /// The stored bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = [&self.expires_ms.to_be_bytes()[..], &self.digest].concat();
+        let mut out = bytes_of(&(self.expires_ms, &self.digest));
         out.extend(self.read_units.iter().flat_map(|unit| unit.to_be_bytes()));
         out
     }

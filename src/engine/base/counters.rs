@@ -7,12 +7,13 @@
 //! Numbers are big-endian; bytes are DynamoDB sizes without overhead; modified is milliseconds since the epoch. The formats
 //! belong to the store's format version.
 
+use super::parts::{bytes_of, parts_of};
 use crate::codec::record::{self, Record};
 use crate::model::error::StoreError;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::{AttributeValue, Item};
 
-const NUMBER_BYTES: usize = 8;
+const CUT: &str = "a value is cut short";
 
 /// Counters of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,19 +28,17 @@ pub struct SourceCounters {
 impl SourceCounters {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        [self.entries, self.bytes, self.partition_keys].map(u64::to_be_bytes).concat()
+        bytes_of(&(self.entries, self.bytes, self.partition_keys))
     }
 
     /// # Errors
     /// `Corrupt` when the bytes are not of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (entries, rest) = take_u64(bytes)?;
-        let (size, rest) = take_u64(rest)?;
-        let (partition_keys, rest) = take_u64(rest)?;
-        if !rest.is_empty() {
-            return Err(StoreError::Corrupt("counters have a wrong length"));
+        let (entries, bytes, partition_keys, rest) = parts_of(bytes, CUT)?;
+        match rest {
+            None::<&[u8]> => Ok(Self { entries, bytes, partition_keys }),
+            Some(_) => Err(StoreError::Corrupt("counters have a wrong length")),
         }
-        Ok(Self { entries, bytes: size, partition_keys })
     }
 
     /// `TableSizeBytes`, `IndexSizeBytes`: with the overhead of each entry.
@@ -111,10 +110,8 @@ impl<'a> CollectionValue<'a> {
     /// # Errors
     /// `Corrupt` when the bytes are not of this format.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
-        let (entries, rest) = take_u64(bytes)?;
-        let (size, rest) = take_u64(rest)?;
-        let (modified_ms, partition) = take_u64(rest)?;
-        Ok(Self { entries, bytes: size, modified_ms, partition })
+        let (entries, bytes, modified_ms, partition) = parts_of(bytes, CUT)?;
+        Ok(Self { entries, bytes, modified_ms, partition })
     }
 
     /// The partition key values, by their attributes in schema order.
@@ -148,18 +145,7 @@ pub fn new_collection(partition: &[(&str, &AttributeValue)], bytes: usize, modif
 }
 
 fn encode_collection(entries: u64, bytes: u64, modified_ms: u64, partition: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(3 * NUMBER_BYTES + partition.len());
-    for number in [entries, bytes, modified_ms] {
-        out.extend_from_slice(&number.to_be_bytes());
-    }
-    out.extend_from_slice(partition);
-    out
-}
-
-/// The number that `bytes` begin with, and the rest.
-fn take_u64(bytes: &[u8]) -> Result<(u64, &[u8]), StoreError> {
-    let (number, rest) = bytes.split_first_chunk::<NUMBER_BYTES>().ok_or(StoreError::Corrupt("a value is cut short"))?;
-    Ok((u64::from_be_bytes(*number), rest))
+    bytes_of(&(entries, bytes, modified_ms, partition))
 }
 
 #[cfg(test)]

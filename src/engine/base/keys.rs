@@ -36,6 +36,7 @@ use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
+use super::parts::Part;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode, partition_digest};
 use crate::model::api::{StreamName, Version};
@@ -55,44 +56,13 @@ pub struct SourceId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended<'a>(pub &'a str);
 
-/// A part of a key.
-trait Part<'a>: Sized {
-    fn put(&self, key: &mut Vec<u8>);
-    /// The part with which `rest` begins, which is what is behind it then; `None` when it begins with none.
-    fn take(rest: &mut &'a [u8]) -> Option<Self>;
-}
-
-/// Numbers, big-endian.
-macro_rules! numbers {
-    ($($number:ty => $read:expr, $write:expr;)*) => {
-        $(impl<'a> Part<'a> for $number {
-            fn put(&self, key: &mut Vec<u8>) {
-                key.extend_from_slice(&$write(*self));
-            }
-
-            fn take(rest: &mut &'a [u8]) -> Option<Self> {
-                let (bytes, behind) = rest.split_first_chunk()?;
-                *rest = behind;
-                Some($read(*bytes))
-            }
-        })*
-    };
-}
-numbers! {
-    u8 => u8::from_be_bytes, u8::to_be_bytes;
-    u64 => u64::from_be_bytes, u64::to_be_bytes;
-    SourceId => |bytes| Self(u32::from_be_bytes(bytes)), |id: Self| id.0.to_be_bytes();
-}
-
-impl<'a> Part<'a> for &'a Digest {
+impl<'a> Part<'a> for SourceId {
     fn put(&self, key: &mut Vec<u8>) {
-        key.extend_from_slice(*self);
+        self.0.put(key);
     }
 
     fn take(rest: &mut &'a [u8]) -> Option<Self> {
-        let (digest, behind) = rest.split_first_chunk()?;
-        *rest = behind;
-        Some(digest)
+        u32::take(rest).map(Self)
     }
 }
 
@@ -109,28 +79,6 @@ impl<'a> Part<'a> for Option<&'a Digest> {
             1 => Part::take(rest).map(Some),
             _ => None,
         }
-    }
-}
-
-/// All that is left.
-impl<'a> Part<'a> for &'a [u8] {
-    fn put(&self, key: &mut Vec<u8>) {
-        key.extend_from_slice(self);
-    }
-
-    fn take(rest: &mut &'a [u8]) -> Option<Self> {
-        Some(std::mem::take(rest))
-    }
-}
-
-/// All that is left.
-impl<'a> Part<'a> for &'a str {
-    fn put(&self, key: &mut Vec<u8>) {
-        key.extend_from_slice(self.as_bytes());
-    }
-
-    fn take(rest: &mut &'a [u8]) -> Option<Self> {
-        std::str::from_utf8(std::mem::take(rest)).ok()
     }
 }
 

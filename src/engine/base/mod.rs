@@ -5,6 +5,7 @@ pub mod clock;
 pub mod counters;
 pub mod item_key;
 pub mod keys;
+pub mod parts;
 pub mod segment;
 pub mod stored;
 pub mod table_definition;

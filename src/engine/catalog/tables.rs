@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::entry::TableEntry;
 use crate::engine::base::keys::{self, Meta, SourceId, StoreKey};
+use crate::engine::base::parts::parts_of;
 use crate::engine::base::stored;
 use crate::model::api::TableStatus;
 use crate::model::error::StoreError;
@@ -17,7 +18,7 @@ use crate::store::{Direction, Read, Write};
 /// Those of the store.
 pub fn generation(read: &dyn Read) -> Result<u64, StoreError> {
     match read.get(&StoreKey::Meta(Meta::CatalogGeneration).encode())? {
-        Some(bytes) => Ok(u64::from_be_bytes(bytes.try_into().map_err(|_| StoreError::Corrupt("catalog generation"))?)),
+        Some(bytes) => parts_of(bytes, "catalog generation"),
         None => Ok(0),
     }
 }
@@ -64,7 +65,7 @@ pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
 /// Those of the store.
 pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
     match read.get(&StoreKey::Meta(Meta::NextSource).encode())? {
-        Some(bytes) => Ok(SourceId(u32::from_be_bytes(bytes.try_into().map_err(|_| StoreError::Corrupt("next source id"))?))),
+        Some(bytes) => parts_of(bytes, "next source id"),
         None => Ok(SourceId(1)),
     }
 }

@@ -49,7 +49,7 @@ pub fn note(
     // A delete takes its version only for this.
     transaction.shared.batch.take_version(version);
     pending.due_ms = pending.time_ms.saturating_add(transaction.shared.options.gsi_delay_ms);
-    transaction.batch.put(&StoreKey::Pending(table.source, version).encode(), &pending.encode()?)?;
+    transaction.batch.put(&StoreKey::Pending(table.source, version).encode(), &pending.encode())?;
     // Read again: an earlier write of the same job may have said so already, and `table` is from before it.
     if table.index_life.lag.is_none()
         && let Some(current) = transaction.table(&table.schema.name)?

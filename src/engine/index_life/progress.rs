@@ -4,6 +4,7 @@
 //! ```
 
 use crate::engine::base::keys::{SourceId, StoreKey};
+use crate::engine::base::parts::{bytes_of, parts_of};
 use crate::model::api::IndexProgress;
 use crate::model::error::StoreError;
 use crate::store::{Read, Write};
@@ -40,19 +41,12 @@ impl Progress {
 
     fn encode(&self) -> Vec<u8> {
         let IndexProgress { done, total, written, write_units } = self.counts;
-        [&[done, total, written, write_units].map(u64::to_be_bytes).concat(), self.place.as_slice()].concat()
+        bytes_of(&(done, total, written, write_units, self.place.as_slice()))
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let damaged = StoreError::Corrupt("the progress of a backfill");
-        let mut numbers = [0; 4];
-        let mut rest = bytes;
-        for number in &mut numbers {
-            let (head, tail) = rest.split_first_chunk().ok_or_else(|| damaged.clone())?;
-            (*number, rest) = (u64::from_be_bytes(*head), tail);
-        }
-        let [done, total, written, write_units] = numbers;
-        Ok(Self { counts: IndexProgress { done, total, written, write_units }, place: rest.to_vec() })
+        let (done, total, written, write_units, place): (_, _, _, _, &[u8]) = parts_of(bytes, "the progress of a backfill")?;
+        Ok(Self { counts: IndexProgress { done, total, written, write_units }, place: place.to_vec() })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::codec::record::Record;
 use crate::engine::account::job::{ChangesJob, Job};
 use crate::engine::account::{AccountRecord, ExportRecord, JobRecord};
 use crate::engine::base::keys::{self, Space};
+use crate::engine::base::parts::{Long, bytes_of, parts_of};
 use crate::engine::history::{self, Past};
 use crate::engine::runtime::Transaction;
 use crate::model::Error;
@@ -45,21 +46,12 @@ impl<'b> ChangedItem<'b> {
     /// # Errors
     /// `Corrupt`.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
-        let damaged = || StoreError::Corrupt("a change for an export");
-        let (time, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
-        let (is_settled, rest) = rest.split_first().ok_or_else(damaged)?;
-        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
-        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| damaged())?;
-        let (old, new) = rest.split_at_checked(length).ok_or_else(damaged)?;
-        let present = |record: &'b [u8]| (!record.is_empty()).then_some(record);
-        let time_ms = u64::from_be_bytes(*time);
-        Ok(Self { time_ms, is_settled: *is_settled != 0, old: present(old), new: present(new) })
+        let (time_ms, is_settled, Long(old), new): (_, u8, _, _) = parts_of(bytes, "a change for an export")?;
+        Ok(Self { time_ms, is_settled: is_settled != 0, old: Some(old).filter(|old| !old.is_empty()), new })
     }
 
-    fn encode(&self) -> Result<Vec<u8>, StoreError> {
-        let (old, new) = (self.old.unwrap_or_default(), self.new.unwrap_or_default());
-        let length = u32::try_from(old.len()).map_err(|_| StoreError::Corrupt("a record's length"))?;
-        Ok([&self.time_ms.to_be_bytes()[..], &[u8::from(self.is_settled)], &length.to_be_bytes(), old, new].concat())
+    fn encode(&self) -> Vec<u8> {
+        bytes_of(&(self.time_ms, u8::from(self.is_settled), Long(self.old.unwrap_or_default()), self.new))
     }
 }
 
@@ -108,7 +100,7 @@ fn note(transaction: &mut Transaction<'_>, changes: &ChangesJob, version: Versio
         }
         None => return Ok(()),
     };
-    let bytes = change.encode()?;
+    let bytes = change.encode();
     transaction.batch.put(&key, &bytes)
 }
 
@@ -120,7 +112,7 @@ mod tests {
     fn changes_round_trip() {
         for (old, new) in [(None, None), (Some(&b"old"[..]), None), (None, Some(&b"new"[..])), (Some(b"a"), Some(b"b"))] {
             let change = ChangedItem { time_ms: 7, is_settled: new.is_some(), old, new };
-            assert_eq!(ChangedItem::parse(&change.encode().unwrap()), Ok(change));
+            assert_eq!(ChangedItem::parse(&change.encode()), Ok(change));
         }
         assert!(ChangedItem::parse(b"short").is_err());
     }

@@ -21,7 +21,7 @@ use crate::model::error::expression::ExpressionParameter;
 use crate::model::{AttributeValue, Error};
 
 impl Engine {
-    /// Reads one item.
+    /// GetItem (docs/dynamodb.md 12.1): one record of one view, projected.
     ///
     /// # Errors
     /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
@@ -66,7 +66,8 @@ pub(super) fn parse_projection(asked: RequestedProjection<'_>, given: &Placehold
 }
 
 impl Engine {
-    /// Starts a put; `done` hears of it after the commit.
+    /// PutItem (docs/dynamodb.md 12.2): the item takes the place of what has its key, if the condition holds for that. `done` hears of it after
+    /// the commit.
     pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
         match check_put(&request) {
             Ok(guard) => self.shared.submit(move |transaction| put(transaction, &request, &guard), done),
@@ -119,7 +120,8 @@ fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guar
 }
 
 impl Engine {
-    /// Starts an update; `done` hears of it after the commit.
+    /// UpdateItem (docs/dynamodb.md 12.3): an update is applied to what has the key, or to the key alone, if the condition holds for it. `done`
+    /// hears of it after the commit.
     pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         match check_update(&request) {
             Ok(plan) => self.shared.submit(move |transaction| update(transaction, &request, &plan), done),
@@ -153,7 +155,8 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: 
 }
 
 impl Engine {
-    /// Starts a delete; `done` hears of it after the commit.
+    /// DeleteItem (docs/dynamodb.md 12.4): what has the key goes, if the condition holds for it; that there is nothing is no error. `done` hears
+    /// of it after the commit.
     pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         match check_delete(&request) {
             Ok(guard) => self.shared.submit(move |transaction| delete(transaction, &request, &guard), done),

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use crate::engine::base::counters::{CounterDelta, SourceCounters};
 use crate::engine::base::keys::{Meta, SourceId, StoreKey};
+use crate::engine::base::parts::parts_of;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::store::{BatchHook, Read, Write};
@@ -177,7 +178,7 @@ pub fn last_version(read: &dyn Read) -> Result<Version, StoreError> {
         stored => stored,
     };
     match stored {
-        Some(bytes) => Ok(u64::from_be_bytes(bytes.try_into().map_err(|_| StoreError::Corrupt("version sequence"))?)),
+        Some(bytes) => parts_of(bytes, "version sequence"),
         None => Ok(0),
     }
 }

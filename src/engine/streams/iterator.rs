@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::codec::digest::digest;
+use crate::engine::base::parts::{Part, bytes_of};
 use crate::model::TableName;
 use crate::model::api::{StreamName, Version};
 use crate::model::error::StreamError;
@@ -32,11 +33,9 @@ impl ShardIterator {
     #[must_use]
     pub fn encode(&self) -> String {
         let name = self.stream.table_name.as_str();
-        let mut bytes = vec![FORM];
-        bytes.extend_from_slice(&self.position.to_be_bytes());
-        bytes.extend_from_slice(&self.given_ms.to_be_bytes());
         // A table's name has at most 255 characters.
-        bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
+        let mut bytes = bytes_of(&(FORM, self.position, self.given_ms, length));
         bytes.extend_from_slice(name.as_bytes());
         bytes.extend_from_slice(self.stream.label.as_bytes());
         let digest = digest(&bytes);
@@ -62,15 +61,12 @@ impl ShardIterator {
         if !digest(body).starts_with(found) {
             return None;
         }
-        let ([FORM], rest) = body.split_first_chunk()? else { return None };
-        let (position, rest) = rest.split_first_chunk()?;
-        let (given_ms, rest) = rest.split_first_chunk()?;
-        let (length, rest) = rest.split_first()?;
-        let (name, label) = rest.split_at_checked(usize::from(*length))?;
+        let (FORM, position, given_ms, length, rest): (u8, _, _, u8, &[u8]) = Part::take(&mut &*body)? else { return None };
+        let (name, label) = rest.split_at_checked(usize::from(length))?;
         let table_name = TableName::new(std::str::from_utf8(name).ok()?).ok()?;
         let label = std::str::from_utf8(label).ok()?.to_owned();
         let stream = StreamName { table_name, label };
-        Some(Self { stream, position: u64::from_be_bytes(*position), given_ms: u64::from_be_bytes(*given_ms) })
+        Some(Self { stream, position, given_ms })
     }
 }
 
