@@ -2,24 +2,17 @@
 //! was listed is good, by one Query for many a GetItem; and folders that are listed one after the other (`tar`, `find`, `grep -r`), never
 //! more of them than were listed so.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use lru::LruCache;
-use parking_lot::Mutex;
-
-use super::listing::{Fetcher, Listed, Next, Waiting, Walk, on_thread};
+use super::RemoteDatabase;
 use super::pages::{Place, Stored, collection_place};
+use super::requests;
 use super::source::Readable;
-use super::{RemoteDatabase, source};
-use crate::codec::digest::Digest;
-use crate::codec::key::partition_digest;
-use crate::database::bounded::of_entries;
-use crate::database::{Entries, PartitionKey, Source};
+use super::walks::{Fetcher, Listed, Next, Waiting, Walk, on_thread};
+use crate::database::{Entries, PartitionKey};
 use crate::expr::SortRange;
-use crate::expr::order::compare;
 use crate::expr::read_request::ReadRequest;
-use crate::model::{AttributeValue, Error, Item, Key};
+use crate::model::{Error, Item, Key};
 
 /// Items asked for at a time.
 const ITEMS_MAX: u32 = 1000;
@@ -37,7 +30,7 @@ impl RemoteDatabase {
         let here = key.sort.clone().map(SortRange::GreaterOrEqual);
         let request = ReadRequest { limit: Some(items), ..table.query(&vec![key.partition.clone()], here) };
         let (began, mut found) = (self.pages.begin(), None);
-        source::items(&*self.service, &request, &mut |item| {
+        requests::items(&*self.service, &request, &mut |item| {
             let of = table.key_of(&item)?;
             if of.base == *key {
                 found = Some(item);
@@ -83,222 +76,5 @@ impl RemoteDatabase {
         let listed = Listed::Entries(Entries::Collection { partition, sort_prefix: None });
         let walk = Walk { next: Next::Ahead(fetched), ..Walk::default() };
         self.walks.put(Waiting { source, listed, after: None, at_ms, own_writes, walk });
-    }
-}
-
-/// Folders whose readers are followed.
-const READ_FOLDERS_MAX: usize = 256;
-/// Files one after the other before any is asked for ahead.
-const FILES_IN_ORDER_MIN: u32 = 8;
-/// A pause ends the order.
-const PAUSE_MS: u64 = 2_000;
-
-/// Files of a folder before it counts for the next one.
-const HERE_MIN: u32 = 2;
-
-#[derive(Debug)]
-struct Reader {
-    last: AttributeValue,
-    at_ms: u64,
-    /// Files that were read in the order of their keys, without a pause: in this folder and those before it.
-    in_order: u32,
-    here: u32,
-    /// In the folder that was read before this one.
-    before: u32,
-}
-
-/// Who reads which folder, and how far.
-#[derive(Debug)]
-pub struct Readers(Mutex<LruCache<(Source, AttributeValue), Reader>>);
-
-impl Default for Readers {
-    fn default() -> Self {
-        Self(Mutex::new(of_entries(READ_FOLDERS_MAX)))
-    }
-}
-
-impl Reader {
-    fn goes_on(&self, now_ms: u64) -> bool {
-        now_ms <= self.at_ms.saturating_add(PAUSE_MS)
-    }
-
-    /// Who begins a folder goes on from the one that was read just before.
-    fn after(before: Option<&Self>, last: AttributeValue, at_ms: u64) -> Self {
-        let (in_order, before) = before.map_or((0, 0), |before| (before.in_order, before.here));
-        Self { last, at_ms, in_order, here: 0, before }
-    }
-
-    fn follow(&mut self, sort: &AttributeValue, now_ms: u64) {
-        match compare(sort, &self.last) {
-            Some(std::cmp::Ordering::Greater) => (self.in_order, self.here) = (self.in_order + 1, self.here + 1),
-            Some(std::cmp::Ordering::Equal) => {}
-            // Another reader, or one in another order.
-            _ => (self.in_order, self.here, self.before) = (0, 0, 0),
-        }
-        (self.last, self.at_ms) = (sort.clone(), now_ms);
-    }
-}
-
-impl Readers {
-    /// An item of a folder is read; how many from it on are worth asking for: as many again as were read of this folder in order, or twice as
-    /// many as of the one before; 0 as long as too few were.
-    pub fn follow(&self, (source, key): &Place, now_ms: u64) -> u32 {
-        let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else { return 0 };
-        let mut readers = self.0.lock();
-        let folder = (source.clone(), key.base.partition.clone());
-        if !readers.peek(&folder).is_some_and(|reader| reader.goes_on(now_ms)) {
-            let latest = readers.iter().next().filter(|((of, _), reader)| of == source && reader.goes_on(now_ms));
-            let before = latest.map(|(_, reader)| reader).filter(|reader| reader.here >= HERE_MIN);
-            let reader = Reader::after(before, sort.clone(), now_ms);
-            readers.put(folder.clone(), reader);
-        }
-        let Some(reader) = readers.get_mut(&folder) else { return 0 };
-        reader.follow(sort, now_ms);
-        if reader.in_order < FILES_IN_ORDER_MIN { 0 } else { reader.here.max(reader.before.saturating_mul(2)) }
-    }
-}
-
-/// Sources whose readers are followed.
-const SOURCES_MAX: usize = 8;
-/// Folders of a source whose order is remembered.
-const SHOWN_MAX: usize = 4096;
-/// Folders listed in order before any is asked for ahead, beside the first.
-const FOLDERS_IN_ORDER_MIN: usize = 2;
-/// Folders asked for ahead at a time.
-const FOLDERS_AHEAD_MAX: usize = 8;
-
-/// The folders of a source in the order in which they were shown, and who goes through them.
-#[derive(Debug, Default)]
-struct Shown {
-    order: Vec<PartitionKey>,
-    places: HashMap<Digest, usize>,
-    last: usize,
-    is_backwards: bool,
-    /// Neighbours in the same direction, one after the other.
-    in_order: usize,
-    /// Asked for and not listed yet.
-    asked: HashSet<usize>,
-}
-
-/// See the module.
-#[derive(Debug)]
-pub struct Siblings(Mutex<LruCache<Source, Shown>>);
-
-impl Default for Siblings {
-    fn default() -> Self {
-        Self(Mutex::new(of_entries(SOURCES_MAX)))
-    }
-}
-
-impl Siblings {
-    /// The folders of a source are shown from the first one on.
-    pub fn begin(&self, source: &Source) {
-        self.0.lock().put(source.clone(), Shown::default());
-    }
-
-    /// The next folder that is shown.
-    pub fn show(&self, source: &Source, partition: &PartitionKey) {
-        if let Some(shown) = self.0.lock().get_mut(source)
-            && shown.order.len() < SHOWN_MAX
-        {
-            let place = shown.order.len();
-            shown.places.insert(partition_digest(partition), place);
-            shown.order.push(partition.clone());
-        }
-    }
-
-    /// A folder is listed: which to ask for ahead.
-    pub fn follow(&self, source: &Source, partition: &PartitionKey) -> Vec<PartitionKey> {
-        let mut sources = self.0.lock();
-        let Some(shown) = sources.get_mut(source) else { return Vec::new() };
-        let Some(place) = shown.places.get(&partition_digest(partition)).copied() else { return Vec::new() };
-        shown.follow(place)
-    }
-
-    /// There was nobody to ask for it.
-    pub fn not_asked(&self, source: &Source, partition: &PartitionKey) {
-        if let Some(shown) = self.0.lock().get_mut(source)
-            && let Some(place) = shown.places.get(&partition_digest(partition))
-        {
-            shown.asked.remove(place);
-        }
-    }
-
-    /// What was asked for ahead was of no use.
-    pub fn give_up(&self, source: &Source) {
-        if let Some(shown) = self.0.lock().get_mut(source) {
-            shown.in_order = 0;
-            shown.asked.clear();
-        }
-    }
-}
-
-impl Shown {
-    fn follow(&mut self, place: usize) -> Vec<PartitionKey> {
-        self.asked.remove(&place);
-        if place == self.last {
-            return Vec::new();
-        }
-        let is_backwards = place < self.last;
-        let is_next = place.abs_diff(self.last) == 1;
-        self.in_order = match is_next {
-            true if is_backwards == self.is_backwards => self.in_order + 1,
-            true => 1,
-            false => 0,
-        };
-        (self.last, self.is_backwards) = (place, is_backwards);
-        if self.in_order < FOLDERS_IN_ORDER_MIN {
-            return Vec::new();
-        }
-        let step = |by: usize| if is_backwards { place.checked_sub(by) } else { Some(place + by) };
-        let next = (1..=self.in_order.min(FOLDERS_AHEAD_MAX)).filter_map(step);
-        let next: Vec<usize> = next.filter(|place| *place < self.order.len() && self.asked.insert(*place)).collect();
-        next.into_iter().filter_map(|place| self.order.get(place).cloned()).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::database::EntryKey;
-    use crate::model::{Key, TableName};
-
-    fn read(readers: &Readers, folder: &str, file: u32, now_ms: u64) -> u32 {
-        let source = Source { table: TableName::new("Pets").unwrap(), index: None };
-        let base = Key { partition: AttributeValue::S(folder.to_owned()), sort: Some(AttributeValue::S(format!("{file:04}"))) };
-        readers.follow(&(source, EntryKey { index: None, base }), now_ms)
-    }
-
-    #[test]
-    fn as_many_again_and_in_the_next_folder_twice_as_many() {
-        let readers = Readers::default();
-        let worth = |folder: &str, files: std::ops::Range<u32>, now_ms| -> Vec<u32> {
-            files.map(|file| read(&readers, folder, file, now_ms)).collect()
-        };
-        assert_eq!(worth("a", 0..10, 0), [0, 0, 0, 0, 0, 0, 0, 0, 8, 9]);
-        assert_eq!(worth("b", 0..3, 0), [18, 18, 18]);
-        // Of that one few were read.
-        assert_eq!(worth("c", 0..1, 0), [4]);
-        assert_eq!(worth("d", 0..1, 0), [0]);
-        assert_eq!(worth("a", 5..6, 0), [0]);
-        assert_eq!(worth("e", 0..9, 1_000).last(), Some(&8));
-        assert_eq!(worth("f", 0..1, 9_000), [0]);
-    }
-
-    #[test]
-    fn never_more_folders_are_asked_for_than_were_listed_in_order() {
-        let mut shown = Shown { order: vec![PartitionKey::new(); 100], ..Shown::default() };
-        let mut asked = 0;
-        let counts: Vec<usize> = (0..20).map(|place| shown.follow(place).len()).collect();
-        assert_eq!(counts[..8], [0, 0, 2, 2, 2, 2, 2, 2]);
-        for (listed, count) in (1..).zip(&counts) {
-            asked += count;
-            assert!(asked <= listed + FOLDERS_AHEAD_MAX && asked - listed.min(asked) <= listed, "{listed}: {counts:?}");
-        }
-        // Elsewhere, and back from there.
-        let counts: Vec<usize> = [50, 70, 69, 68, 67].into_iter().map(|place| shown.follow(place).len()).collect();
-        assert_eq!(counts, [0, 0, 0, 2, 2]);
-        let mut few = Shown { order: vec![PartitionKey::new(); 4], ..Shown::default() };
-        assert_eq!((0..4).map(|place| few.follow(place).len()).sum::<usize>(), 1);
     }
 }

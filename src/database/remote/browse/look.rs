@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::RemoteDatabase;
-use super::cost::Toll;
-use super::listing::Listed;
 use super::pages::{Stored, collection_place};
-use super::source;
+use super::requests;
 use super::source::{Readable, base_entry, keys_at, position};
+use super::toll::Toll;
+use super::walks::Listed;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::codec::row::Row;
@@ -90,7 +90,7 @@ impl RemoteDatabase {
     ) -> Result<Option<Item>, Error> {
         let (mut request, mut found) = (index.query_of_entry(of_index), None);
         loop {
-            let page = source::items(&*self.service, &request, &mut |item| {
+            let page = requests::items(&*self.service, &request, &mut |item| {
                 if index.key_of(&item).is_ok_and(|of| of == *key) {
                     found = Some(item);
                 }
@@ -123,7 +123,7 @@ impl RemoteDatabase {
             let mut count = 0;
             let mut request = ReadRequest { limit: Some(1), ..readable.query(partition, None) };
             request.projection = Some(readable.keys_alone());
-            source::page(&*self.service, &request, &mut |_| count += 1)?;
+            requests::page(&*self.service, &request, &mut |_| count += 1)?;
             Ok((count > 0).then(Stored::default))
         })?;
         Ok(found.is_some())
@@ -146,7 +146,7 @@ impl RemoteDatabase {
         }
         let is_whole = request.projection.is_none() && request.select.is_none();
         let began = self.pages.begin();
-        let page = source::page(&*self.service, request, &mut |row| {
+        let page = requests::page(&*self.service, request, &mut |row| {
             if let (true, Ok(item)) = (is_whole, row.to_item())
                 && let Ok(key) = readable.key_of(&item)
             {
@@ -348,7 +348,7 @@ impl Browse for RemoteDatabase {
         loop {
             self.go_on(&readable, toll)?;
             let (mut ended_at, mut failed) = (None, None);
-            let page = source::page(&*self.service, &request, &mut |row| {
+            let page = requests::page(&*self.service, &request, &mut |row| {
                 if ended_at.is_some() || failed.is_some() {
                     return;
                 }

@@ -2,37 +2,48 @@
 //! [`Database`] will do (docs/remote.md says what means what).
 //!
 //! ```text
-//! look.rs      impl Browse            listing.rs   listings, page by page, the next page ahead
-//! hand_on.rs   impl Database          writes.rs   commits.rs   own writes: conditions, and what they leave in the pages
-//! ahead.rs     files that are read in order, and folders that are listed so
+//! look.rs      impl Browse            listing.rs  walks.rs   listings, page by page, the next page ahead
+//! hand_on.rs  verbatim.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
+//! ahead.rs  readers.rs      files that are read in order
+//!                        siblings.rs             folders that are listed so
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
-//! source.rs    keys of a source, reads as requests      cost.rs   what a scan would cost, and did      beside.rs   what only the mount knows
+//! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
+//! limit.rs  toll.rs   what a scan would cost, and did      beside.rs    what only the mount knows
 //! ```
 //! No lock is held over a request.
 
 mod ahead;
 mod beside;
 mod commits;
-mod cost;
 mod flights;
 mod hand_on;
+mod limit;
 mod listing;
 mod look;
 mod pages;
+mod readers;
+mod requests;
+mod settle;
+mod siblings;
 mod source;
 mod tables;
+mod toll;
+mod verbatim;
+mod version;
+mod walks;
 mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahead::{Readers, Siblings};
 use beside::Beside;
 use commits::Commits;
-use cost::Tolls;
-use listing::Walks;
 use pages::Pages;
+use readers::Readers;
+use siblings::Siblings;
 use tables::Tables;
+use toll::Tolls;
+use walks::Walks;
 
 use crate::database::Database;
 use crate::database::layout::Layout;

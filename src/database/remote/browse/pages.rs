@@ -18,7 +18,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::flights::{Flights, Landing};
-use super::writes::version_of;
+use super::version::version_of;
 use crate::codec::record::{encode, stamp};
 use crate::database::bounded::{OfBytes, of_entries};
 use crate::database::{EntryKey, PartitionKey, Source};

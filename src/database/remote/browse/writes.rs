@@ -1,5 +1,4 @@
-//! Own writes: under what condition they are sent, and what they leave behind. A service does not number its items: the version of one is a
-//! digest of what it is, and one that is to be written only if it is still of a version is asked to have each attribute that was read.
+//! Own writes: under what condition they are sent, and what they leave behind.
 
 use std::sync::Arc;
 
@@ -7,18 +6,17 @@ use super::RemoteDatabase;
 use super::commits::Commits;
 use super::pages::{Left, Pages, Place, collection_place};
 use super::source::{Readable, base_entry};
-use crate::codec::digest::digest;
+use super::version::{COMPARED_MAX, is_absent, is_unchanged};
 use crate::codec::record::Record;
 use crate::database::item_writes::{Effect, ItemWrite};
 use crate::database::{Done, Source};
 use crate::engine::witness::{Witness, instead};
 use crate::expr::PlaceholderUse;
-use crate::expr::condition::{Condition, Operand, parse_parameter};
-use crate::expr::order::Comparator;
+use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::write::Writer;
 use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version};
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{DocumentPath, Error, Item, Key, KeySchema, TableName};
+use crate::model::{Error, Item, Key, TableName};
 
 /// An item that is to be written.
 #[derive(Debug)]
@@ -75,7 +73,6 @@ macro_rules! asked {
         }
     };
 }
-
 pub(super) use asked;
 
 /// Writes under way.
@@ -254,35 +251,4 @@ impl RemoteDatabase {
         self.pages.keep(began, place, record.clone(), true);
         record.map_or(Ok(Found::None), |record| of(&Record::parse(&record)?))
     }
-}
-
-/// Attributes that a condition compares: of the 300 operators of an expression each takes two, and others need some.
-pub const COMPARED_MAX: usize = 100;
-
-/// The version of what a record holds: equal exactly where items are, as good as certainly, and never 0.
-#[must_use]
-pub fn version_of(record: &[u8]) -> Version {
-    let content = Record::parse(record).map_or(record, |record| record.content());
-    let [a, b, c, d, e, f, g, h, ..] = digest(content);
-    u64::from_be_bytes([a, b, c, d, e, f, g, h]).max(1)
-}
-
-/// There is no item.
-#[must_use]
-pub fn is_absent(key: &KeySchema) -> Condition {
-    Condition::AttributeNotExists(DocumentPath::top_level(&key.partition.name))
-}
-
-/// The item has these attributes, its keys among them, as far as a condition has room. One that it has got beside them is not seen: no
-/// condition can ask for what it cannot name.
-#[must_use]
-pub fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
-    let of_key = item.0.iter().filter(|(name, _)| key.contains(name));
-    let others = item.0.iter().filter(|(name, _)| !key.contains(name));
-    let equal = of_key.chain(others).take(COMPARED_MAX).map(|(name, value)| Condition::Compare {
-        left: Operand::Path(DocumentPath::top_level(name)),
-        comparator: Comparator::Equal,
-        right: Operand::Value(value.clone()),
-    });
-    Condition::And(equal.collect())
 }

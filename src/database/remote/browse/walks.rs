@@ -1,0 +1,217 @@
+//! Listings under way: their pages, and what waits for its reader.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use super::pages::Pages;
+use super::requests;
+use super::source::{Readable, position};
+use super::toll::Toll;
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
+use crate::codec::record::Record;
+use crate::database::bounded::of_entries;
+use crate::database::{Database, Entries, EntryKey, EntryStat, Position, Source, caller};
+use crate::expr::read_request::ReadRequest;
+use crate::model::error::StoreError;
+use crate::model::{Error, Item};
+
+/// Listings that somebody may go on with.
+const WALKS_MAX: usize = 64;
+/// How long somebody may wait before going on.
+const WALK_MS: u64 = 10_000;
+/// Pages asked for ahead at a time.
+const AHEAD_MAX: usize = 16;
+/// Collections of which it is remembered that a listing gave them: items of one come one after the other.
+const COLLECTIONS_SEEN_MAX: usize = 10_000;
+
+/// What is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listed {
+    Entries(Entries),
+    Collections,
+}
+
+/// An entry of a page.
+#[derive(Debug)]
+pub struct Row {
+    pub key: EntryKey,
+    /// `None` where only keys are listed.
+    pub stat: Option<EntryStat>,
+    pub place: Box<[u8]>,
+}
+
+/// The rows of a page, where the next one is, and what it cost.
+pub type Fetched = Result<(VecDeque<Row>, Option<Item>, Toll), Error>;
+
+/// Where the next page is.
+#[derive(Debug, Default)]
+pub enum Next {
+    From(Option<Item>),
+    Ahead(Receiver<Fetched>),
+    #[default]
+    Done,
+}
+
+/// A listing under way.
+#[derive(Debug)]
+pub struct Walk {
+    pub rows: VecDeque<Row>,
+    pub next: Next,
+    pub pages: usize,
+    pub toll: Toll,
+    pub seen: LruCache<Digest, ()>,
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Self { rows: VecDeque::new(), next: Next::Done, pages: 0, toll: Toll::default(), seen: of_entries(COLLECTIONS_SEEN_MAX) }
+    }
+}
+
+/// Who goes on: what is listed, after this place, since then in milliseconds of the clock.
+#[derive(Debug)]
+pub struct Waiting {
+    pub source: Source,
+    pub listed: Listed,
+    /// `None` where nobody has begun yet.
+    pub after: Option<Box<[u8]>>,
+    pub at_ms: u64,
+    /// Of this mount, before it was asked for.
+    pub own_writes: u64,
+    pub walk: Walk,
+}
+
+/// Listings that wait for their readers, the oldest first.
+#[derive(Debug, Default)]
+pub struct Walks {
+    waiting: Mutex<VecDeque<Waiting>>,
+    pub ahead: Arc<AtomicUsize>,
+}
+
+impl Walks {
+    pub fn take(&self, source: &Source, listed: &Listed, after: Option<&Position>, now_ms: u64) -> Option<Waiting> {
+        let mut waiting = self.waiting.lock();
+        waiting.retain(|one| now_ms < one.at_ms.saturating_add(WALK_MS));
+        let is_it =
+            |one: &Waiting| one.after.as_ref() == after.map(|after| &after.0) && one.source == *source && one.listed == *listed;
+        let at = waiting.iter().position(is_it)?;
+        waiting.remove(at)
+    }
+
+    pub fn put(&self, one: Waiting) {
+        let mut waiting = self.waiting.lock();
+        waiting.push_back(one);
+        // Dropped after the lock: a page ahead may come with much.
+        let oldest = if waiting.len() > WALKS_MAX { waiting.pop_front() } else { None };
+        drop(waiting);
+        drop(oldest);
+    }
+}
+
+/// What asks for pages.
+#[derive(Clone)]
+pub struct Fetcher {
+    pub service: Arc<dyn Database>,
+    pub pages: Arc<Pages>,
+    pub source: Readable,
+    pub request: ReadRequest,
+}
+
+impl Fetcher {
+    pub fn fetch(mut self, start: Option<Item>) -> Fetched {
+        let began = self.pages.begin();
+        self.request.exclusive_start_key = start;
+        let mut rows = VecDeque::new();
+        let page = requests::items(&*self.service, &self.request, &mut |item| {
+            rows.extend(self.row(began, &item)?);
+            Ok(())
+        })?;
+        let toll = Toll::of(&self.request, &page);
+        Ok((rows, page.last_evaluated_key, toll))
+    }
+
+    /// A row, its item held if it is whole. `None` of one that was deleted here and is not seen to be gone yet.
+    fn row(&self, began: super::pages::Began, item: &Item) -> Result<Option<Row>, Error> {
+        let key = self.source.key_of(item)?;
+        let place = position(&self.source.start_after(item));
+        if self.request.projection.is_some() {
+            return Ok(Some(Row { key, stat: None, place }));
+        }
+        let held_at = (self.source.source.clone(), key);
+        if !self.request.consistent_read && self.pages.is_just_deleted(&held_at) {
+            return Ok(None);
+        }
+        let record = self.pages.record(item, &self.source.key_names());
+        let stat = EntryStat::from(&Record::parse(&record)?);
+        let key = held_at.1.clone();
+        self.pages.keep(began, held_at, Some(record), self.request.consistent_read);
+        Ok(Some(Row { key, stat: Some(stat), place }))
+    }
+}
+
+/// Counts a thread until it ends, however it does.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Fetches a page on a thread of its own; `None` if there is none for it.
+pub fn on_thread(ahead: &Arc<AtomicUsize>, fetch: impl FnOnce() -> Fetched + Send + 'static) -> Option<Receiver<Fetched>> {
+    let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX;
+    let counted = Counted(Arc::clone(ahead));
+    if is_full {
+        return None;
+    }
+    let (sender, fetched) = sync_channel(1);
+    let work = move || {
+        let page = fetch();
+        drop(counted);
+        // Nobody wants it any more if who listed has given up.
+        let _ = sender.send(page);
+    };
+    std::thread::Builder::new().name("ddbfs-ahead".to_owned()).spawn(work).ok()?;
+    Some(fetched)
+}
+
+impl Walk {
+    /// The next page; is there one?
+    pub fn turn(&mut self, fetcher: &Fetcher) -> Result<bool, Error> {
+        let fetched = match std::mem::replace(&mut self.next, Next::Done) {
+            Next::Done => return Ok(false),
+            Next::From(start) => fetcher.clone().fetch(start),
+            // Without one its thread panicked.
+            Next::Ahead(fetched) => caller::receive(&fetched)?.unwrap_or_else(|| Err(StoreError::Closed.into())),
+        };
+        let (rows, last, toll) = fetched?;
+        (self.rows, self.pages, self.toll) = (rows, self.pages + 1, self.toll.and(toll));
+        self.next = last.map_or(Next::Done, |last| Next::From(Some(last)));
+        Ok(true)
+    }
+
+    /// Begins to fetch the next page, if there is a thread for it.
+    pub fn look_ahead(&mut self, fetcher: &Fetcher, ahead: &Arc<AtomicUsize>) {
+        let Next::From(start) = &self.next else { return };
+        let (fetcher, start) = (fetcher.clone(), start.clone());
+        if let Some(fetched) = on_thread(ahead, move || fetcher.fetch(start)) {
+            self.next = Next::Ahead(fetched);
+        }
+    }
+
+    /// Is it the first of its collection in this listing?
+    pub fn is_new(&mut self, key: &EntryKey) -> bool {
+        let digest = match &key.index {
+            Some((partition, _)) => partition_digest(partition),
+            None => partition_digest(&[&key.base.partition]),
+        };
+        self.seen.put(digest, ()).is_none()
+    }
+}
