@@ -27,6 +27,17 @@ impl Row<'_> {
         }
     }
 
+    /// What [`Self::to_item`]'s values take in memory, in bytes; of a projected item, which is in memory, its size.
+    ///
+    /// # Errors
+    /// As of [`Record::values_bytes`].
+    pub fn values_bytes(&self) -> Result<usize, StoreError> {
+        match self {
+            Self::Record(record) => record.values_bytes(),
+            Self::Item(item) => Ok(item.size()),
+        }
+    }
+
     /// Appends the plain JSON line with its newline; `first` names go first where the row is a projected item.
     pub fn write_plain_json(&self, first: &[&str], out: &mut Vec<u8>) -> Result<(), StoreError> {
         match self {

@@ -24,6 +24,10 @@ use std::hash::Hash;
 
 use lru::LruCache;
 
+use crate::store::memory_limit::part_of_limit;
+
+/// Of the memory limit that is the most for the values of one [`Weighed`].
+const LIMIT_PARTS: u64 = 64;
 /// The age of what is kept until the room is needed.
 pub const FOREVER: u64 = u64::MAX;
 
@@ -122,7 +126,7 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> R
     }
 }
 
-/// A [`Recent`] of any age that is bounded in bytes too; the newest always stays.
+/// A [`Recent`] of any age that is bounded in bytes too, in fewer where memory is short; the newest always stays.
 #[derive(Debug)]
 pub struct Weighed<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> {
     /// Each with what it weighs.
@@ -141,7 +145,8 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> 
     pub fn keep(&mut self, key: K, value: V, bytes: usize) {
         let before = self.entries.keep(key, (value, bytes), 0);
         self.bytes = self.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
-        while self.len() > 1 && (self.len() > ENTRIES_MAX || self.bytes > BYTES_MAX) {
+        let bytes_max = part_of_limit(BYTES_MAX, LIMIT_PARTS);
+        while self.len() > 1 && (self.len() > ENTRIES_MAX || self.bytes > bytes_max) {
             self.bytes -= self.entries.remove_oldest().map_or(0, |(_, bytes)| bytes);
         }
     }

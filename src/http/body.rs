@@ -10,7 +10,7 @@ use crate::store::budget::{Budget, PATIENCE, Permit};
 /// Largest body (docs/dynamodb.md 1.1).
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// A body up to this length is within what a connection reads ahead.
-const SMALL_BODY_BYTES: usize = 32 * 1024;
+const SMALL_BODY_BYTES: usize = 8 * 1024;
 
 /// What is read of a body that is refused, so that a client which is still writing it comes to read the answer.
 const REFUSED_BYTES_MAX: usize = 40 * 1024 * 1024;
@@ -61,6 +61,10 @@ async fn read_whole(incoming: &mut Incoming, timeouts: Timeouts, bodies: &Budget
     }
     let announced = hint.exact().and_then(|bytes| usize::try_from(bytes).ok());
     let mut permit = Permit::default();
+    // Before anything of it is read: who waits holds nothing.
+    if let Some(length) = announced.filter(|length| *length > SMALL_BODY_BYTES) {
+        permit = reserved(bodies, length).await?;
+    }
     let mut all = Vec::new();
     let mut started = Instant::now();
     loop {
@@ -74,16 +78,19 @@ async fn read_whole(incoming: &mut Incoming, timeouts: Timeouts, bodies: &Budget
         if all.is_empty() && incoming.is_end_stream() {
             return Ok((more, permit));
         }
-        if permit.bytes() < held && announced.unwrap_or(held) > SMALL_BODY_BYTES {
+        if permit.bytes() < held && held > SMALL_BODY_BYTES {
             // One that is sent in chunks may become as long as any.
-            let length = announced.unwrap_or(BODY_BYTES_MAX);
-            permit = bodies.wait(length, PATIENCE).await.map_err(|_| BodyError::Busy)?;
+            permit = reserved(bodies, BODY_BYTES_MAX).await?;
             // The time that it waited is not the client's.
             started = Instant::now();
-            all.reserve_exact(length - all.len());
         }
+        all.reserve_exact(permit.bytes().max(held) - all.len());
         all.extend_from_slice(&more);
     }
+}
+
+async fn reserved(bodies: &Budget, length: usize) -> Result<Permit, BodyError> {
+    bodies.wait(length, PATIENCE).await.map_err(|_| BodyError::Busy)
 }
 
 /// The next part, if there is one. Trailers say nothing here.

@@ -17,6 +17,8 @@ use crate::store::budget::{Budget, Full, Permit};
 const FRAME_BYTES_MAX: usize = 64 * 1024;
 /// An answer up to this length is counted with its connection.
 const SMALL_ANSWER_BYTES: usize = 8 * 1024;
+/// Less is not given back.
+const GROWN_BYTES: usize = 64 * 1024;
 const REQUEST_ID_CHARS: usize = 52;
 /// Characters of base 36 that a 64-bit word gives.
 const CHARS_PER_WORD: usize = 12;
@@ -58,9 +60,11 @@ impl Reply {
     /// # Errors
     /// There is no room for it.
     pub fn reserve(&mut self, permit: &mut Permit, answers: &Budget) -> Result<(), Full> {
-        // What it grew beyond its text is given back, and so not counted.
-        self.body.shrink_to_fit();
-        let bytes = self.body.len();
+        if self.body.capacity() > GROWN_BYTES {
+            // What it grew beyond its text is given back, and so not counted.
+            self.body.shrink_to_fit();
+        }
+        let bytes = self.body.capacity();
         if bytes <= SMALL_ANSWER_BYTES {
             *permit = Permit::default();
         } else if permit.bytes() >= bytes {

@@ -40,6 +40,8 @@ use crate::store::budget::{Memory, PATIENCE, Permit};
 
 /// Where Prometheus looks unless told otherwise.
 pub const METRICS_PATH: &str = "/metrics";
+/// Who waits for memory gains nothing by so little.
+const LITTLE_BYTES: usize = 256 * 1024;
 /// Request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
@@ -240,7 +242,8 @@ impl Service {
             Err(failure) => Err(failure),
         };
         // What was read was about as much as is answered: what it took is given back at once where that is little.
-        reserved.shrink(of_body + answer.as_ref().map_or(0, |answer| memory::READ_FACTOR * answer.capacity()));
+        let taken = of_body + answer.as_ref().map_or(0, |answer| memory::READ_FACTOR * answer.capacity());
+        reserved.shrink(if taken < LITTLE_BYTES { 0 } else { taken });
         // The short reads' is for nothing else: an answer of theirs that waits to be taken is counted among the answers.
         if !(is_short && is_read) {
             *permit = reserved;

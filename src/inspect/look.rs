@@ -11,27 +11,37 @@ use crate::model::{Error, Item};
 
 /// Parts of the hash range that a sample takes as many items of.
 const SAMPLE_SEGMENTS: u32 = 64;
+/// What the values of a sample may take in memory: a hundred times its items, where these have many small values.
+pub const SAMPLE_HELD_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// At most `count` items or entries: all, when there are no more, else of all parts of the hash range, of each the first ones.
+/// At most `count` items or entries, and no more than fit [`SAMPLE_HELD_BYTES_MAX`], one at least: all, when there are no more, else of all
+/// parts of the hash range, of each the first ones.
 ///
 /// # Errors
 /// As of [`Browse::look`].
 pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<Item>, Error> {
     let has_more = database.stats(source)?.entries > u64::from(count);
     let segments = if has_more { SAMPLE_SEGMENTS } else { 1 };
-    let mut items = Vec::new();
+    let (mut items, mut held_bytes) = (Vec::new(), 0);
     for index in 0..segments {
         // What an earlier part did not have is left to the others.
         let left = (count as usize).saturating_sub(items.len());
-        let wanted = left.div_ceil((segments - index) as usize);
+        let parts = (segments - index) as usize;
+        let wanted = left.div_ceil(parts);
         if wanted == 0 {
             break;
         }
         let end = items.len() + wanted;
+        let held_bytes_end = held_bytes + SAMPLE_HELD_BYTES_MAX.saturating_sub(held_bytes) / parts;
         let mut request = ReadRequest::scan(source.table.clone(), source.index.clone());
         request.range = ReadRange::Scan { segment: Some(Segment { index, total: segments }) };
         request.limit = u32::try_from(wanted).ok();
         pages(database, request, &mut |row| {
+            let more_bytes = row.values_bytes()?;
+            if held_bytes + more_bytes > held_bytes_end && !items.is_empty() {
+                return Ok(ControlFlow::Break(()));
+            }
+            held_bytes += more_bytes;
             items.push(row.to_item()?);
             Ok(if items.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;

@@ -31,8 +31,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 static OF_PROCESS: LazyLock<Memory> = LazyLock::new(|| Memory::new(memory_limit()));
 
-/// What the process may hold, by what it holds it for. Beside it are the program itself, what 1,024 connections have read ahead, and pages
-/// of the data file that wait for the disk.
+/// What the process may hold, by what it holds it for. The rest of the limit is for the program itself, what 1,024 connections have read
+/// ahead, what is kept to be of use (`part_of_limit`), and the pages of a commit.
 #[derive(Debug, Clone)]
 pub struct Memory {
     /// Open files and directories of a mount: what readers see, what writers have written, answers that wait.
@@ -54,11 +54,11 @@ impl Memory {
         let sixteenth = limit_bytes.max(LIMIT_BYTES_MIN) / SIXTEENTHS;
         let bytes =
             |sixteenths: u64, mib_max: u64| usize::try_from((sixteenths * sixteenth).min(mib_max * MIB)).unwrap_or(usize::MAX);
-        let whole = Budget::new(bytes(11, 1280));
+        let whole = Budget::new(bytes(9, 1280));
         Self {
-            open_files: whole.part(bytes(4, 512)),
+            open_files: whole.part(bytes(2, 512)),
             bodies: whole.part(bytes(2, 256)),
-            requests: whole.part(bytes(11, 512)),
+            requests: whole.part(bytes(9, 512)),
             answers: whole.part(bytes(2, 256)),
             short_reads: Budget::new(bytes(1, 128)),
         }
@@ -150,7 +150,9 @@ impl Budget {
     /// [`Full`].
     pub fn permit(&self, bytes: usize) -> Result<Permit, Full> {
         let mut permit = Permit::default();
-        self.resize(&mut permit, bytes)?;
+        if bytes > 0 {
+            self.resize(&mut permit, bytes)?;
+        }
         Ok(permit)
     }
 
@@ -187,6 +189,12 @@ impl Budget {
         if let Ok(permit) = self.permit(bytes) {
             return Ok(permit);
         }
+        // Apart, so that those who need not wait carry nothing of it.
+        Box::pin(self.wait_for_room(bytes, patience)).await
+    }
+
+    async fn wait_for_room(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
+        let whole = self.whole();
         let _waiting = Waiting::of(whole);
         let begun = Instant::now();
         loop {
@@ -276,15 +284,15 @@ impl Permit {
 
     /// It is for so many at most from now on.
     pub fn shrink(&mut self, bytes: usize) {
-        if let Some(of) = self.of.clone().filter(|_| bytes < self.bytes) {
-            of.count(self, bytes);
-        }
+        let Some(of) = self.of.as_ref().filter(|_| bytes < self.bytes) else { return };
+        of.give(self.bytes - bytes);
+        self.bytes = bytes;
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(of) = self.of.take() else { return };
+        let Some(of) = self.of.take().filter(|_| self.bytes > 0) else { return };
         let bytes = self.bytes;
         if bytes >= BURST_BYTES {
             return heap::after_burst_then(Box::new(move || of.give(bytes)));
@@ -384,9 +392,9 @@ mod tests {
             let parts = [&memory.open_files, &memory.bodies, &memory.requests, &memory.answers, &memory.short_reads];
             parts.map(mib)
         };
-        assert_eq!(of(256), [64, 32, 176, 32, 16]);
+        assert_eq!(of(256), [32, 32, 144, 32, 16]);
         assert_eq!(of(1), of(256));
-        assert_eq!(of(1024), [256, 128, 512, 128, 64]);
+        assert_eq!(of(1024), [128, 128, 512, 128, 64]);
         assert_eq!(of(64 * 1024), [512, 256, 512, 256, 128]);
     }
 }

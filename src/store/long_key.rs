@@ -38,6 +38,9 @@ pub const OVERFLOW: u8 = 0xFF;
 /// The longest raw key of an entry; one byte more is a pointer.
 const ENTRY_BYTES_MAX: usize = RAW_KEY_BYTES_MAX - 1;
 
+/// What a changed entry takes in memory beside its own bytes: the page that it is in.
+const PAGE_BYTES: usize = 4096;
+
 /// The marker and the digest.
 const PREFIX_BYTES: usize = 1 + size_of::<Digest>();
 
@@ -90,12 +93,14 @@ impl RawRange<'_> {
 pub(super) struct LongKeys<T> {
     raw: T,
     written_bytes: usize,
+    /// Entries put and deleted so far.
+    entries: usize,
     is_removal: bool,
 }
 
 impl<T> LongKeys<T> {
     pub fn new(raw: T) -> Self {
-        Self { raw, written_bytes: 0, is_removal: false }
+        Self { raw, written_bytes: 0, entries: 0, is_removal: false }
     }
 
     /// What [`Self::set_removal`] said last.
@@ -149,6 +154,7 @@ impl<T: RawWrite> Write for LongKeys<T> {
             return Err(StoreError::Io(format!("a key of {} bytes does not fit the store", key.len())));
         }
         self.written_bytes += key.len() + value.len();
+        self.entries += 1;
         let mut pointers = Vec::new();
         let entry = locate(key, |pointer| pointers.push(pointer));
         self.raw.raw_put(&entry, value)?;
@@ -171,6 +177,7 @@ impl<T: RawWrite> Write for LongKeys<T> {
         if !self.raw.raw_delete(&entry)? {
             return Ok(false);
         }
+        self.entries += 1;
         for pointer in pointers.iter().rev() {
             // From the inside out: a context that held nothing but the pointer to the next one is empty only once that is gone.
             if !Context::of_pointer(pointer).is_empty(&self.raw)? {
@@ -179,6 +186,10 @@ impl<T: RawWrite> Write for LongKeys<T> {
             self.raw.raw_delete(pointer)?;
         }
         Ok(true)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.written_bytes + self.entries * PAGE_BYTES
     }
 
     fn as_read(&self) -> &dyn Read {

@@ -197,10 +197,6 @@ impl RawWrite for Batch<'_> {
 }
 
 impl Transaction for LongKeys<Batch<'_>> {
-    fn written_bytes(&self) -> usize {
-        LongKeys::written_bytes(self)
-    }
-
     fn set_removal(&mut self, is_removal: bool) {
         LongKeys::set_removal(self, is_removal);
     }

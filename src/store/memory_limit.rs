@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 const GROUPS: &str = "/sys/fs/cgroup";
 /// With less than this the bounds do not hold.
@@ -12,6 +12,7 @@ pub const LIMIT_BYTES_MIN: u64 = 256 * 1024 * 1024;
 const UNKNOWN_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
 static TOLD: OnceLock<u64> = OnceLock::new();
+static LIMIT: LazyLock<u64> = LazyLock::new(|| memory_limit().max(LIMIT_BYTES_MIN));
 
 /// Tells the process that it may have so many bytes. Once, before it looks.
 pub fn tell_memory_limit(bytes: u64) {
@@ -26,6 +27,15 @@ pub fn memory_limit() -> u64 {
     let of_groups = groups.lines().filter_map(limit_files).flatten();
     let of_groups = of_groups.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
     of_groups.chain(TOLD.get().copied()).chain(of_machine()).min().unwrap_or(UNKNOWN_BYTES)
+}
+
+/// What something may hold that no budget counts: `bytes_max`, or less where that is more than one of so many parts of the limit.
+#[must_use]
+pub fn part_of_limit<T: TryFrom<u64> + Ord>(bytes_max: T, parts: u64) -> T {
+    match T::try_from(*LIMIT / parts) {
+        Ok(part) => part.min(bytes_max),
+        Err(_) => bytes_max,
+    }
 }
 
 /// The files that may hold a limit, of a group and of those around it. A line is `4:memory:/path` or, in the newer version, `0::/path`.

@@ -91,6 +91,9 @@ pub trait Write: Read {
     /// Removes `key`; whether it was there.
     fn delete(&mut self, key: &[u8]) -> Result<bool, StoreError>;
 
+    /// What it holds in memory until it has ended, in bytes: keys and values put so far, and a page for each entry that changed.
+    fn held_bytes(&self) -> usize;
+
     /// This transaction as a plain view.
     fn as_read(&self) -> &dyn Read;
 }

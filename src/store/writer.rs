@@ -19,13 +19,18 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::heap::{self, BURST_BYTES};
+use super::memory_limit::part_of_limit;
 use super::{BatchHook, StoreError, Write, WriteJob};
 
 /// Jobs of one transaction. Measured, puts a second in commits of 10, 100 and 1,000: 17,600, 38,000, 57,000. The first waits for the last.
 const BATCH_JOBS_MAX: usize = 2048;
 
-/// A transaction that has written this much takes no further job.
+/// A transaction that holds this much takes no further job, or less where memory is short: its pages and its record are in memory until
+/// they are written.
 const BATCH_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Of the memory limit that is the most.
+const LIMIT_PARTS: u64 = 32;
 
 /// How long the start of a batch waits for the submitters of the last batch, who were all told at once and come back one after the other,
 /// beside those who queued meanwhile: without the second, eight writers settle into two groups of four that take turns, with twice the
@@ -38,11 +43,8 @@ const GATHER_TIME_MAX: Duration = Duration::from_micros(100);
 const LEAD_TIME_MAX: Duration = Duration::from_millis(1);
 const LEAD_PAUSE: Duration = Duration::from_millis(200);
 
-/// A write transaction that knows its size.
+/// A write transaction that can be told what it is.
 pub(super) trait Transaction: Write {
-    /// Bytes of keys and values put so far.
-    fn written_bytes(&self) -> usize;
-
     /// Whether all that is done in it are removals, see [`WriteJob::is_removal`].
     fn set_removal(&mut self, is_removal: bool);
 }
@@ -301,9 +303,13 @@ impl Shared {
                 guarded(|| job.run(batch))?;
                 *ran += 1;
                 // Asked after the job, not before: one that is larger than a whole batch has to run too.
-                if batch.written_bytes() > BATCH_BYTES_MAX {
+                if batch.held_bytes() > part_of_limit(BATCH_BYTES_MAX, LIMIT_PARTS) {
                     break;
                 }
+            }
+            // The allocator keeps what a large commit frees.
+            if batch.held_bytes() > BURST_BYTES {
+                heap::after_burst();
             }
             // One job that adds makes it all an addition. On a full disk that is refused; each job runs alone then, and the
             // removals go through.

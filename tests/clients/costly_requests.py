@@ -310,11 +310,15 @@ def many_values(server):
 
 def sent(server, operation, body, length=None):
     """A connection on which that was sent, of a body of that length, and no answer read."""
-    connection = socket.create_connection(server.addr.split(":"))
     head = (f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
             f"X-Amz-Target: DynamoDB_20120810.{operation}\r\nAuthorization: {SIGNATURE}\r\nContent-Length: {length or len(body)}\r\n\r\n")
+    return begun(server, head.encode() + body)
+
+
+def begun(server, data):
+    """A connection on which as much of that was sent as is taken."""
+    connection = socket.create_connection(server.addr.split(":"))
     connection.setblocking(False)
-    data = head.encode() + body
     while data:
         try:
             data = data[connection.send(data):]
@@ -353,6 +357,57 @@ def unread_items(server):
     [connection.close() for connection in connections]
 
 
+def indexed_table(server):
+    """A table whose items are written 22 times: 20 indexes have them whole, and a stream."""
+    if "Indexed" not in server.ok("ListTables", {})["TableNames"]:
+        keys = [{"AttributeName": "g", "KeyType": "HASH"}]
+        indexes = [{"IndexName": f"index{number}", "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}} for number in range(20)]
+        server.ok("CreateTable", {"TableName": "Indexed", "BillingMode": "PAY_PER_REQUEST", "GlobalSecondaryIndexes": indexes,
+                                  "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "g")],
+                                  "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                                  "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}})
+    while server.ok("DescribeTable", {"TableName": "Indexed"})["Table"]["TableStatus"] != "ACTIVE":
+        time.sleep(0.05)
+    return "Indexed"
+
+
+def indexed_item(number):
+    return {"pk": {"S": f"item{number}"}, "g": {"S": "g"}, "v": {"S": "x" * 395_000}}
+
+
+def indexed(server):
+    """25 of the largest items: as many as memory allows are written at a time, and the others told."""
+    left = {indexed_table(server): [{"PutRequest": {"Item": indexed_item(number)}} for number in range(25)]}
+    rounds = 0
+    while left:
+        counts, left = len(left["Indexed"]), server.ok("BatchWriteItem", {"RequestItems": left})["UnprocessedItems"]
+        rounds += 1
+        assert len(left.get("Indexed", [])) < counts, "nothing was written"
+    assert 3 < rounds < 25, rounds
+
+
+def indexed_together(server):
+    """Sixteen of them at once, which share a commit."""
+    name = indexed_table(server)
+    answers = []
+    put = lambda number: answers.append(server.send("PutItem", {"TableName": name, "Item": indexed_item(number)})[0])
+    threads = [threading.Thread(target=put, args=(number,)) for number in range(16)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert answers == [200] * 16, answers
+
+
+def chunked(server):
+    """Bodies in chunks that never end: who waits for memory has read little."""
+    name = table(server, "Cost")
+    body = b"7f00\r\n" + b" " * 0x7f00 + b"\r\n"
+    head = (f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
+            f"X-Amz-Target: DynamoDB_20120810.PutItem\r\nAuthorization: {SIGNATURE}\r\nTransfer-Encoding: chunked\r\n\r\n").encode()
+    connections = [begun(server, head + body * 20) for _ in range(500)]
+    small_ones_go_on(server, name)
+    [connection.close() for connection in connections]
+
+
 def bodies(server):
     """Long bodies that never end."""
     name = table(server, "Cost")
@@ -362,9 +417,9 @@ def bodies(server):
 
 
 CASES = [tree, deep, deepest, repeated, members, unsigned, bomb, many, values, names, real, clones, statement, literals, contains, legacy,
-         names_to_get, wide, parameters, nulls, many_values, unread, unread_items, bodies]
+         names_to_get, wide, parameters, nulls, many_values, unread, unread_items, bodies, chunked, indexed, indexed_together]
 # What they take together with a limit of 256 MiB.
-TOGETHER = {"unread": 200, "unread_items": 200, "bodies": 80, "many": ALL_MIB}
+TOGETHER = {"unread": 200, "unread_items": 200, "bodies": 80, "chunked": 60, "indexed_together": 64, "many": ALL_MIB}
 
 
 class Pinger:

@@ -99,7 +99,12 @@ fn items_of_many_values_are_answered_as_far_as_there_is_room() {
 
 #[test]
 fn what_waits_to_be_taken_or_sent_was_reserved_before() {
-    costs_little(&["unread", "unread_items", "bodies"]);
+    costs_little(&["unread", "unread_items", "bodies", "chunked"]);
+}
+
+#[test]
+fn a_commit_takes_a_bounded_part_of_memory() {
+    costs_little(&["indexed", "indexed_together"]);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::support::daemon::Mount;
 
 /// The largest text of an item: 400 KB of characters that are written in six.
 const LARGE_CHARACTERS: usize = 390_000;
-/// What a daemon may have of the machine's memory, of which a quarter is for open files.
-const MEMORY: [&str; 2] = ["--memory", "512M"];
+/// What a daemon may have of the machine's memory, of which an eighth is for open files.
+const MEMORY: [&str; 2] = ["--memory", "1G"];
 /// More than all open files together may hold, in texts of that item.
 const HANDLES: usize = 200;
 /// KiB: what open files may hold, and as much again for the rest.
@@ -106,6 +106,29 @@ fn who_is_refused_is_told_what_to_do() {
     assert!(errors.contains("Flat/items/large.json"), "{errors}");
     // What is open goes on.
     assert!(all[0].read_at(&mut [0; 100], 1_000).unwrap() == 100);
+}
+
+/// KiB: what is kept of what was written and answered, with little memory.
+const KEPT_MAX_KIB: u64 = 48 * 1024;
+
+/// What is kept only to be of use, beside open files.
+#[test]
+fn what_is_kept_follows_the_memory_limit() {
+    let mount = Mount::with_args(&["--memory", "256M", "-o", "keep_text"]);
+    mount.ok("mkdir Flat@id:S");
+    let text = |letter: &str| format!("{{\"t\":\"{}\"}}\n", letter.repeat(LARGE_CHARACTERS));
+    for number in 0..60 {
+        std::fs::write(mount.point().join(format!("Flat/items/{}.json", number % 4)), text(&(number % 10).to_string())).unwrap();
+    }
+    let keys: Vec<String> = (0..4).map(|number| format!("{{\"id\":{{\"S\":\"{number}\"}}}}")).collect();
+    let get = format!("{{\"RequestItems\":{{\"Flat\":{{\"Keys\":[{}]}}}}}}", keys.join(","));
+    // A session each.
+    mount.ok(&format!("for i in $(seq 40); do echo '{get}' | setsid -w sh -c 'cat > .ddb/api/BatchGetItem'; done"));
+    let scratch = |number: u32| std::fs::write(mount.point().join(format!("Flat/items/.{number}.swp")), vec![b'x'; 7 << 20]);
+    scratch(1).unwrap();
+    assert_eq!(scratch(2).unwrap_err().raw_os_error(), Some(ENOSPC));
+    let kib = mount.anonymous_kib();
+    assert!(kib < KEPT_MAX_KIB, "{kib} KiB");
 }
 
 /// Each directory of a query path is a node; their number is bounded, and a deep one costs what it says.

@@ -52,6 +52,16 @@ fn one(level: Level, subject: &str, finding: &str) -> Vec<(Level, String, String
     vec![(level, subject.to_owned(), finding.to_owned())]
 }
 
+/// Values take up to a hundred times what their items do.
+#[test]
+fn a_sample_takes_bounded_memory() {
+    let database = table("pk:S", "");
+    let nulls = vec!["null"; 100_000].join(",");
+    (0..30).for_each(|n| put(&*database, "T00", &format!(r#"{{"pk":"c{n}","v":[{nulls}]}}"#)));
+    let sampled = facts(&database, "T00").sample.len();
+    assert!((2..8).contains(&sampled), "{sampled}");
+}
+
 #[test]
 fn p_24_t_16_few_values_of_a_partition_key() {
     let database = table("pk:S sk:N country:S", &global("country", "KEYS_ONLY", ""));

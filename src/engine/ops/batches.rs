@@ -22,6 +22,12 @@ use crate::model::api::{
 use crate::model::error::{BatchError, KeyError};
 use crate::model::limits::BATCH_GET_BYTES_MAX;
 use crate::model::{AttributeValue, Error, Item, Key};
+use crate::store::memory_limit::part_of_limit;
+
+/// What a BatchWriteItem holds in memory with its index entries until it is committed, if memory allows: the rest is left unprocessed.
+const HELD_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Of the memory limit that is the most.
+const LIMIT_PARTS: u64 = 16;
 
 /// The part of a batch that is about one table, checked.
 struct Part<'r> {
@@ -194,13 +200,19 @@ fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
 }
 
 /// Each item is written or refused by itself: a full item collection refuses its own puts, and the batch reports it when the
-/// others are written.
+/// others are written. What would be too much in memory is left to the next request.
 fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
     let planned = plan(transaction, request)?;
     let mut consumed_capacity = vec![ConsumedCapacity::default(); request.request_items.len()];
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
     let (mut refused, mut throttled, mut is_empty) = (None, None, true);
+    let held_bytes_max = transaction.batch.held_bytes() + part_of_limit(HELD_BYTES_MAX, LIMIT_PARTS);
     for write in &planned {
+        let item = || request.request_items[write.place].requests[write.at].clone();
+        if transaction.batch.held_bytes() > held_bytes_max {
+            unprocessed_items[write.place].push(item());
+            continue;
+        }
         let stored = Stored::look_at(transaction, &write.table, write.key.clone());
         let replace = |stored: Stored| write::replace_checked(transaction, &stored, write.new);
         match stored.and_then(replace) {
@@ -210,7 +222,7 @@ fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> 
             }
             Err(error @ Error::Throttled(_)) => {
                 throttled = throttled.or(Some(error));
-                unprocessed_items[write.place].push(request.request_items[write.place].requests[write.at].clone());
+                unprocessed_items[write.place].push(item());
             }
             Err(Error::Store(error)) => return Err(error.into()),
             Err(error) => refused = refused.or(Some(error)),

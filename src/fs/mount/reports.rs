@@ -12,6 +12,7 @@ use crate::fs::path::BATCH_NAME;
 use crate::fs::recent::Recent;
 use crate::fs::time::now_ms;
 use crate::model::TableName;
+use crate::store::memory_limit::part_of_limit;
 
 /// Failed lines that are told one by one; the rest is counted.
 const ERRORS_MAX: usize = 1_000;
@@ -19,8 +20,13 @@ const ERRORS_MAX: usize = 1_000;
 const LINE_TEXT_MAX: usize = 200;
 /// Batches kept, of all sessions and tables.
 const REPORTS_MAX: usize = 200;
-/// Items that were read and not taken, of batches that nobody has open any more: beyond, the oldest batches are forgotten.
+/// Items that were read and not taken, and failed lines, of batches that nobody has open any more, if memory allows: beyond, the oldest
+/// batches are forgotten.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Of the memory limit that is the most.
+const LIMIT_PARTS: u64 = 64;
+/// A failed line: its text, its error, and what that tells of.
+const ERROR_BYTES: usize = 1024;
 /// Text of items that were read and wait to be taken, of one batch.
 pub const ITEMS_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -105,6 +111,11 @@ impl Report {
         }
     }
 
+    /// What it holds.
+    fn bytes(&self) -> usize {
+        self.items.capacity() + self.errors.len() * ERROR_BYTES + self.missing.capacity() * size_of::<u64>()
+    }
+
     fn render(&self) -> Vec<u8> {
         let mut errors: Vec<&LineError> = self.errors.iter().collect();
         errors.sort_by_key(|error| error.line);
@@ -170,9 +181,10 @@ impl Reports {
     /// A batch was closed: what it holds is kept for its session in bounded memory.
     pub fn closed(&self) {
         let mut list = self.list.lock();
-        let bytes = |report: &Arc<Mutex<Report>>| report.lock().items.capacity();
+        let bytes = |report: &Arc<Mutex<Report>>| report.lock().bytes();
+        let bytes_max = part_of_limit(KEPT_BYTES_MAX, LIMIT_PARTS);
         let mut kept: usize = list.values().map(bytes).sum();
-        while kept > KEPT_BYTES_MAX && list.len() > 1 {
+        while kept > bytes_max && list.len() > 1 {
             kept -= list.remove_oldest().as_ref().map_or(0, bytes);
         }
     }

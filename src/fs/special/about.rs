@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::codec::calendar;
 use crate::fs::open::host::WAITING_MAX;
 use crate::fs::open::prelude::*;
-use crate::fs::write::scratch::{SCRATCH_BYTES_MAX, SCRATCH_FILE_BYTES_MAX};
+use crate::fs::write::scratch::{SCRATCH_FILE_BYTES_MAX, scratch_bytes_max};
 
 /// `.ddb/stats.json`
 pub fn stats(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -54,7 +54,7 @@ pub fn config(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, 
         "limits": {
             "waiting_readers": WAITING_MAX,
             "scratch_file_bytes": SCRATCH_FILE_BYTES_MAX,
-            "scratch_bytes": SCRATCH_BYTES_MAX,
+            "scratch_bytes": scratch_bytes_max(),
         },
     });
     if let (Some(all), Some(Value::Object(told))) = (out.as_object_mut(), mount.config.get()) {

@@ -11,17 +11,26 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::fs::FsError;
+use crate::store::memory_limit::part_of_limit;
 
 /// One file.
 pub const SCRATCH_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// All files together: their content, and `FILE_COST_BYTES` each.
+/// All files together, if memory allows: their content, and `FILE_COST_BYTES` each.
 pub const SCRATCH_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Of the memory limit that is the most: one file has room.
+const LIMIT_PARTS: u64 = 32;
 /// A file that is not open and was not used for so long is dropped.
 pub const IDLE_MS_MAX: u64 = 60 * 60 * 1000;
 
 const PAGE_BYTES: usize = 4096;
 /// What a file costs beside its pages: its name, its entries in the tables.
 const FILE_COST_BYTES: u64 = 512;
+
+/// What all files together may hold, in bytes.
+#[must_use]
+pub fn scratch_bytes_max() -> u64 {
+    part_of_limit(SCRATCH_BYTES_MAX, LIMIT_PARTS)
+}
 
 /// A scratch file, whatever its name is by now. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -315,7 +324,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         placed
     }
 
-    /// Memory counted against [`SCRATCH_BYTES_MAX`].
+    /// Memory counted against [`scratch_bytes_max`].
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
         self.used_bytes
@@ -326,7 +335,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 
     fn charge(&mut self, bytes: u64) -> Result<(), FsError> {
-        if self.used_bytes + bytes > SCRATCH_BYTES_MAX {
+        if self.used_bytes + bytes > scratch_bytes_max() {
             return Err(FsError::ScratchFull);
         }
         self.used_bytes += bytes;

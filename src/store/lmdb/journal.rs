@@ -37,10 +37,14 @@ use super::slots::{Checkpoint, Slots};
 use super::system::disk_space;
 use super::transaction::transaction_id;
 use super::usage::Usage;
+use crate::store::memory_limit::part_of_limit;
 use crate::store::{Durability, StoreError};
 
 /// The least that a small disk leaves to a generation of the log.
 const LIMIT_BYTES_MIN: u64 = 1024 * 1024;
+
+/// A commit whose record would be more than such a part of the memory limit is made without one, as one that is too large for the log.
+const RECORD_LIMIT_PARTS: u64 = 16;
 
 /// On a small file system, this part of it.
 const DISK_PART: u64 = 32;
@@ -213,7 +217,7 @@ impl Journal {
     /// A place for what a transaction does.
     pub fn operations(&self, state: &mut State) -> Operations {
         state.operations.take().map_or_else(
-            || Operations::new(self.limit),
+            || Operations::new(part_of_limit(self.limit, RECORD_LIMIT_PARTS)),
             |mut operations| {
                 operations.clear();
                 operations

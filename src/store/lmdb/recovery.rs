@@ -23,6 +23,12 @@ use super::survey::{Start, Survey, survey};
 use super::system::{LOW_SPACE_BYTES, begin_write_out, disk_space};
 use super::usage::Usage;
 use crate::store::StoreError;
+use crate::store::memory_limit::part_of_limit;
+
+/// Of the memory limit, what the replay of one commit may take.
+const REPLAY_LIMIT_PARTS: u64 = 4;
+/// What an operation takes beside its own bytes: its place among the others, and the page that it changes.
+const OPERATION_BYTES: usize = 4096 + 64;
 
 /// What a person can do about files that are damaged.
 const SALVAGE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
@@ -198,13 +204,15 @@ fn replay_on(
     let reader = Reader::open(directory.path())?;
     // As few commits: a page that many records change is written once. But for so much there is memory.
     let commit_bytes = usize::try_from(options.log_bytes / 4).unwrap_or(usize::MAX);
+    let held_bytes_max = part_of_limit(usize::MAX, REPLAY_LIMIT_PARTS);
     let last = writing_out(file, |write_out| {
-        let mut gathered = Vec::new();
+        let (mut gathered, mut operations) = (Vec::new(), 0);
         let (_, last) = reader.replay(position, epoch, number, &mut |_, payload| {
-            payload.gather(&mut gathered)?;
-            if gathered.len() < commit_bytes {
+            operations += payload.gather(&mut gathered)?;
+            if gathered.len() < commit_bytes && gathered.len() + operations * OPERATION_BYTES < held_bytes_max {
                 return Ok(());
             }
+            operations = 0;
             apply(&opened, &mut gathered)?;
             write_out();
             Ok(())

@@ -238,10 +238,10 @@ impl<'r> Payload<'r> {
     ///
     /// # Errors
     /// An operation ends behind the record's end: nothing is added.
-    pub fn gather(self, to: &mut Vec<u8>) -> Result<(), StoreError> {
-        self.into_iter().try_for_each(|operation| operation.map(drop))?;
+    pub fn gather(self, to: &mut Vec<u8>) -> Result<usize, StoreError> {
+        let operations = self.into_iter().try_fold(0, |count, operation| operation.map(|_| count + 1))?;
         to.extend_from_slice(self.0);
-        Ok(())
+        Ok(operations)
     }
 
     fn split(&mut self, bytes: usize) -> Option<&'r [u8]> {
