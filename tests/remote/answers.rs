@@ -1,5 +1,6 @@
 //! What a service answers is checked: it is of what was asked for, moves on, has legal names, and is no larger than DynamoDB's.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,8 +12,9 @@ use ddbfs::database::copies::tally::Tally;
 use ddbfs::database::copies::{Side, definition};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{Answer, Client, RemoteDatabase, RemoteOptions, Service};
-use ddbfs::database::{Browse, Database, Source};
+use ddbfs::database::{Browse, Database, Entries, Position, Source};
 use ddbfs::engine::EngineOptions;
+use ddbfs::fs::view::ViewOptions;
 use ddbfs::model::api::*;
 use ddbfs::model::{Error, Item};
 use ddbfs::store::memory::MemoryStore;
@@ -20,8 +22,9 @@ use serde_json::{Value, json};
 
 use crate::support::engine::{definition as table_of, n, s, table};
 use crate::support::http;
+use crate::support::mounted::{Mount, memory};
 use crate::support::proxy::{Proxy, Trouble};
-use crate::support::through::Altered;
+use crate::support::through::{Altered, InProcess};
 use crate::transport::{PATIENT, call, key, put, server, service};
 
 /// `Tab` with three items of one collection.
@@ -136,6 +139,46 @@ fn an_item_that_a_key_condition_keeps_out_is_none() {
 }
 
 #[test]
+fn a_page_has_not_the_item_that_it_goes_on_after() {
+    let after = |number| ScanRequest { exclusive_start_key: Some(key_of(number)), ..ScanRequest::new(table("Tab")) };
+    assert_eq!(client_of().scan(&after(2)).unwrap().items.unwrap(), [item(3)]);
+    let client = altering("Scan", |_, answer| answer["Items"][0]["sk"]["N"] = "2.0".into());
+    unreadable(client.scan(&after(2)), "it is to go on after");
+    // A listing goes on after what it has shown, and ends.
+    let client = altering("Scan", |request, answer| {
+        let items = json!([{ "pk": { "S": "p" }, "sk": { "N": "1" } }, { "pk": { "S": "p" }, "sk": { "N": "2" } }]);
+        answer["Items"] = items;
+        answer["LastEvaluatedKey"] = json!({ "pk": { "S": "same" }, "sk": { "N": "1" } });
+        assert_eq!(request["TableName"], "Tab");
+    });
+    let remote = RemoteDatabase::new(Arc::new(client), RemoteOptions::default());
+    let (source, mut shown) = (Source { table: table("Tab"), index: None }, (None, 0));
+    let failed = loop {
+        let after = shown.0.take();
+        let listed = remote.entries(&source, &Entries::All, after.as_ref(), &mut |_, _, place| {
+            shown = (Some(Position(place.into())), shown.1 + 1);
+            ControlFlow::Continue(())
+        });
+        match listed {
+            Err(error) if shown.0.is_none() => break error,
+            _ => assert!(shown.1 < 100, "it never ends"),
+        }
+    };
+    assert!(failed.to_string().contains("it is to go on after"), "{failed}");
+}
+
+#[test]
+fn no_request_gives_units_back_or_takes_them_without_bound() {
+    let consumed = |units: Value| {
+        let client = altering("Scan", move |_, answer| {
+            answer["ConsumedCapacity"] = json!({ "TableName": "Tab", "CapacityUnits": units, "Table": { "CapacityUnits": units } });
+        });
+        client.scan(&ScanRequest::new(table("Tab"))).unwrap().page.consumed_capacity.total()
+    };
+    assert_eq!([json!(2.5), json!(-1e9), json!(1e308)].map(consumed), [2.5, 0.0, 1e6]);
+}
+
+#[test]
 fn a_description_of_another_table_is_none() {
     let client = altering("DescribeTable", |_, answer| answer["Table"]["TableName"] = "Tabs".into());
     unreadable(
@@ -234,6 +277,30 @@ fn an_index_that_is_going_may_be_listed_without_its_definition() {
         answer["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] = "ACTIVE".into();
     });
     unreadable(client.describe_table(DescribeTableRequest { table_name: table("Tab") }), "AttributeDefinitions of a");
+}
+
+/// A service that has every table that it is asked for.
+struct Describing(InProcess);
+
+impl Service for Describing {
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+        let request: Value = serde_json::from_slice(body).unwrap();
+        if operation != "DescribeTable" {
+            return self.0.call(operation, body);
+        }
+        let mut answer: Value = serde_json::from_slice(&self.0.call(operation, br#"{"TableName":"Tab"}"#)?.into_text()).unwrap();
+        answer["Table"]["TableName"] = request["TableName"].clone();
+        Ok(answer.to_string().into_bytes().into())
+    }
+}
+
+#[test]
+fn help_asks_for_no_table_that_is_not_listed() {
+    let client = Client::new(Arc::new(Describing(InProcess(database()))));
+    let remote = Arc::new(RemoteDatabase::new(Arc::new(client), RemoteOptions::default()));
+    let mount = Mount::over(memory(), remote, ViewOptions::default(), |mount| mount);
+    let text = std::fs::read_to_string(mount.path().join("README.md")).unwrap();
+    assert!(text.contains("Tab/") && text.contains("Example@"), "{text}");
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn read_table(members: Members<'_>) -> ConsumedCapacity {
     let (global_indexes, local_indexes) =
         (read_arms(members, "GlobalSecondaryIndexes"), read_arms(members, "LocalSecondaryIndexes"));
     let arms = || global_indexes.values().chain(local_indexes.values()).sum::<f64>();
-    let table = members.structure("Table").map_or_else(|| read_units(members) - arms(), read_units);
+    let table = members.structure("Table").map_or_else(|| (read_units(members) - arms()).max(0.0), read_units);
     ConsumedCapacity { table, global_indexes, local_indexes }
 }
 
@@ -211,8 +211,11 @@ fn read_arms(members: Members<'_>, name: &str) -> BTreeMap<String, f64> {
     arms.filter_map(|(index, json)| Some((index.to_owned(), read_units(Members::of(json)?)))).collect()
 }
 
+/// What one request may consume: no budget is to grow or end by what a service only says.
+const UNITS_MAX: f64 = 1e6;
+
 fn read_units(members: Members<'_>) -> f64 {
-    members.get("CapacityUnits").and_then(Json::as_f64).unwrap_or(0.0)
+    members.get("CapacityUnits").and_then(Json::as_f64).unwrap_or(0.0).clamp(0.0, UNITS_MAX)
 }
 
 /// The member `ItemCollectionMetrics` by table.

@@ -243,19 +243,22 @@ impl PageWriter {
     }
 }
 
-/// Reads the body of an answer about `table`, its items, which all fit, given to `rows`. What was looked at is at least as large as they
-/// are: the service does not say it.
+/// Reads the body of an answer about `table`, its items given to `rows`; `fits` says what is wrong with one. What was looked at is at least
+/// as large as they are: the service does not say it.
 ///
 /// # Errors
 /// It is none; rows may have been given.
-pub fn read(json: Json<'_>, table: &TableName, fits: impl Fn(&Item) -> bool, rows: &mut Rows<'_>) -> Result<Page, Error> {
+pub fn read(
+    json: Json<'_>,
+    table: &TableName,
+    fits: impl Fn(&Item) -> Result<(), &'static str>,
+    rows: &mut Rows<'_>,
+) -> Result<Page, Error> {
     let members = answer::members(json)?;
     let mut scanned_bytes = 0;
     for json in members.list("Items").unwrap_or_default() {
         let item = answer::item_of(json)?;
-        if !fits(&item) {
-            return Err(answer::unreadable("it has an item that does not fit the key condition"));
-        }
+        fits(&item).map_err(answer::unreadable)?;
         scanned_bytes += item.size() as u64;
         rows(Row::Item(&item));
     }

@@ -141,6 +141,16 @@ impl Client {
     }
 }
 
+/// A page goes on behind the item that it starts after: with it again, who goes on after the last item that was shown would never end.
+fn is_behind(start: Option<&Item>, item: &Item) -> Result<(), &'static str> {
+    match start {
+        Some(start) if start.0.iter().all(|(name, value)| item.get(name) == Some(value)) => {
+            Err("it has the item that it is to go on after")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The fault of a request that was read, not made.
 fn check(fault: Option<Box<Error>>) -> Result<(), Error> {
     fault.map_or(Ok(()), |fault| Err(*fault))
@@ -191,7 +201,10 @@ impl Database for Client {
             // One that cannot be read is refused by the service.
             KeyConditionShape::parse(text, &request.placeholders, &mut PlaceholderUse::default()).ok()
         });
-        let fits = |item: &Item| shape.as_ref().is_none_or(|shape| shape.admits(item));
+        let fits = |item: &Item| match &shape {
+            Some(shape) if !shape.admits(item) => Err("it has an item that does not fit the key condition"),
+            _ => is_behind(start, item),
+        };
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
             let exclusive_start_key = start.cloned();
             let request = QueryRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() };
@@ -209,7 +222,7 @@ impl Database for Client {
             let request = ScanRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() };
             wire::ask(&request, out);
         };
-        self.page("Scan", write, start, |json| pages::read(json, table, |_| true, rows))
+        self.page("Scan", write, start, |json| pages::read(json, table, |item| is_behind(start, item), rows))
     }
 
     fn is_elsewhere(&self) -> bool {

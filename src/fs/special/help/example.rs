@@ -4,6 +4,7 @@
 //! A text says `{t}items/{item}.json` in its blocks of `sh`; a line that speaks of what the table has not is left out. Finding all
 //! this takes a read or two a table, and nothing is counted as read.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::codec::{dynamodb_json, file_name, plain_json, shown};
@@ -212,12 +213,13 @@ fn first_index(mount: &Mount, schema: &TableSchema, own: Option<&IndexName>) -> 
     Ok(None)
 }
 
-/// A name that no table has and no draft.
+/// A name that no table has and no draft: none of those that are listed. A service may describe whatever it is asked for.
 fn free_table(mount: &Mount, name: &str) -> Result<TableName, FsError> {
+    let taken: HashSet<TableName> = mount.db.table_names()?.into_iter().collect();
     let candidates = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}{number}")));
     for candidate in candidates {
         let table = TableName::new(&candidate).map_err(|_| FsError::NotFound)?;
-        if mount.db.schema(&table)?.is_none() && mount.drafts.lock().get(&table).is_none() {
+        if !taken.contains(&table) && mount.drafts.lock().get(&table).is_none() {
             return Ok(table);
         }
     }
