@@ -399,6 +399,16 @@ fn moves(seed: u64, moves: u64) {
     mount.end();
 }
 
+/// As a shell's `ls` does that stands in it, a directory that is open already is listed under its new name when its reader begins anew.
+#[test]
+fn an_open_directory_that_is_renamed_lists_what_is_in_it() {
+    let mount = Mount::with_tables();
+    let script = "import os\nfd = os.open(\"q\", os.O_RDONLY)\nprint(os.listdir(fd))\nos.rename(\"q\", \"s\")\nprint(os.listdir(fd))\n\
+        os.mkdir(\"q\")\nprint(os.listdir(fd), os.listdir(\"q\"))\n";
+    let ran = mount.sh(&format!("cd Orders/items && mkdir q && echo '{{}}' > q/a.json && python3 -c '{script}'"));
+    assert_eq!(ran.ok(), "['a.json']\n['a.json']\n['a.json'] []\n");
+}
+
 #[test]
 fn directories_made_again_are_alive_for_all_and_what_is_held_is_as_on_a_disk() {
     let seed = given("DDBFS_TORTURE_SEED", 13);

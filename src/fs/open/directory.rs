@@ -16,12 +16,13 @@ mod passed;
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
 
 use self::passed::Passed;
 use super::found::{BATCH, Cursor, Entry, Found, Listed, Place};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::Kind;
+use crate::fs::node::{Kind, Node};
 use crate::fs::query::Wanted;
 
 /// Entries that can be asked for again without reading them again.
@@ -85,6 +86,8 @@ pub type MakeLister = Box<dyn Fn(&Mount) -> Result<Box<dyn Lister>, FsError> + S
 
 /// See the module.
 pub struct DirectoryStream {
+    /// What it is of, if that may be renamed.
+    node: Option<Arc<Node>>,
     make: MakeLister,
     lister: Option<Box<dyn Lister>>,
     /// The last entries read, in order.
@@ -115,6 +118,7 @@ impl DirectoryStream {
     #[must_use]
     pub fn new(dots: [u64; 2], make: MakeLister) -> Self {
         Self {
+            node: None,
             make,
             lister: None,
             window: VecDeque::new(),
@@ -127,6 +131,23 @@ impl DirectoryStream {
             wants_items: false,
             failed_at: None,
         }
+    }
+
+    /// The listing of that node, which may be renamed.
+    #[must_use]
+    pub fn of(self, node: Arc<Node>) -> Self {
+        Self { node: Some(node), ..self }
+    }
+
+    /// Was what is listed renamed to that node?
+    #[must_use]
+    pub fn is_of_another(&self, node: &Node) -> bool {
+        self.node.as_deref().is_some_and(|own| own != node)
+    }
+
+    /// What is listed was renamed to `node`, as which `make` lists it from the next beginning on.
+    pub fn renamed(&mut self, make: MakeLister, node: Arc<Node>) {
+        (self.make, self.node) = (make, Some(node));
     }
 
     /// A directory whose listing may take as long as a query.

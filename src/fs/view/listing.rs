@@ -4,6 +4,8 @@
 //! looks at them ([`super::lookers`]), it answers as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes
 //! that last for no time are asked for again, and the kernel makes a node of each.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 
 use super::View;
@@ -11,7 +13,7 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::{Attr, Lasting};
 use crate::fs::node::{Kind, Node};
-use crate::fs::open::directory::{DirectoryStream, FixedLister, Lister};
+use crate::fs::open::directory::{DirectoryStream, FixedLister, Lister, MakeLister};
 use crate::fs::open::found::{Entry, Items, ListedItem};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
@@ -46,13 +48,24 @@ impl View {
         }
         let dots = self.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
-        let is_emptied = self.is_emptied_for(caller, &node);
-        let make = Box::new(move |mount: &Mount| match is_emptied {
+        let stream = DirectoryStream::new(dots, self.make_lister(caller, &node)).slow(is_slow).of(node);
+        self.handles.insert(Handle::Directory(Box::new(Mutex::new(stream))), ino, caller, now_ms())
+    }
+
+    fn make_lister(&self, caller: Caller, node: &Arc<Node>) -> MakeLister {
+        let (is_emptied, node) = (self.is_emptied_for(caller, node), Arc::clone(node));
+        Box::new(move |mount: &Mount| match is_emptied {
             true => Ok(Box::<FixedLister>::default() as Box<dyn Lister>),
             false => tree::lister(mount, &node),
-        });
-        let stream = DirectoryStream::new(dots, make).slow(is_slow);
-        self.handles.insert(Handle::Directory(Box::new(Mutex::new(stream))), ino, caller, now_ms())
+        })
+    }
+
+    /// Who begins anew with a directory that was renamed since it was opened lists it under its new name.
+    fn follow_rename(&self, caller: Caller, handle: u64, stream: &mut DirectoryStream) {
+        let now = self.handles.ino(handle).and_then(|ino| self.inodes.get(ino));
+        if let Some(now) = now.filter(|now| stream.is_of_another(now)) {
+            stream.renamed(self.make_lister(caller, &now), now);
+        }
     }
 
     /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
@@ -125,6 +138,9 @@ impl View {
         self.noted_at(caller, "readdir", String::new, self.handles.reserve_read(handle))?;
         let read = {
             let mut stream = stream.lock();
+            if offset == 0 {
+                self.follow_rename(caller, handle, &mut stream);
+            }
             // Told already: some programs (ripgrep 13) ask on and on until there is an end.
             if stream.failed_at.take() == Some(offset) {
                 return Ok(());
