@@ -73,7 +73,8 @@ fn cut(text: &str, chars_max: usize, put: impl Fn(&mut String, char)) -> String 
 }
 
 /// May it stand in a text as it is?
-fn is_shown(character: char) -> bool {
+#[must_use]
+pub fn is_shown(character: char) -> bool {
     // Joiners and selectors belong to the text of many languages, and to pictures.
     matches!(character, ' '..='~' | '\u{A0}' | '\u{200C}' | '\u{200D}' | '\u{3000}' | '\u{FE00}'..='\u{FE0F}')
         || is_printable_non_ascii(character)

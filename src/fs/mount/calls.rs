@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::codec::calendar;
+use crate::codec::shown::{self, is_shown};
 use crate::fs::seldom::Seldom;
 
 /// A call that takes as long is slow.
@@ -33,7 +34,7 @@ impl Ended {
     /// Time, process, operation, path, result, microseconds; tabs between.
     fn line(&self) -> String {
         let path: String =
-            self.path.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+            self.path.chars().flat_map(|c| if is_shown(c) { vec![c] } else { c.escape_default().collect() }).collect();
         let (time, micros) = (calendar::iso(self.time_ms), self.took.as_micros());
         format!("{time}\t{}\t{}\t{path}\t{}\t{micros}\n", self.pid, self.operation, self.result)
     }
@@ -47,7 +48,7 @@ impl Ended {
             "result": self.result,
             "us": u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
         });
-        format!("{line}\n")
+        shown::json(&format!("{line}\n"))
     }
 }
 
@@ -149,6 +150,10 @@ mod tests {
         let taken = ahead.take(usize::MAX).unwrap().len();
         assert!(taken <= AHEAD_BYTES_MAX);
         assert!(ahead.take(usize::MAX).unwrap().starts_with(b"# "));
+        calls.note(ended("\u{1b}]0;x\u{9b}\u{202e}", SLOW));
+        let text = ahead.take(usize::MAX).unwrap();
+        assert!(String::from_utf8(text).unwrap().contains("\t\\u{1b}]0;x\\u{9b}\\u{202e}\t"));
+        assert!(calls.slow_lines().contains(r#""path":"\u001b]0;x\u009b\u202e""#), "{}", calls.slow_lines());
         drop(ahead);
         calls.note(ended("x", Duration::ZERO));
         assert!(!calls.is_watched());
