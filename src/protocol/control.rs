@@ -2,10 +2,12 @@
 
 use super::operation::{begin, begin_tree, body, serve};
 use super::{Answered, Context, Failure, Operation};
-use crate::codec::json::document::Document;
+use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::{self, *};
-use crate::model::api::Call;
+use crate::model::api::backup::BackupRequest;
 use crate::model::api::operation::Way;
+use crate::model::api::transfer::{DescribeExportRequest, DescribeImportRequest};
+use crate::model::api::{Call, DescribeTableRequest};
 
 pub const OPERATIONS: &[Operation] = &[
     serve!(DescribeTable),
@@ -25,24 +27,28 @@ pub const OPERATIONS: &[Operation] = &[
         => tree |revision| resource::revision_to_json(revision.as_deref())),
     serve!(DescribeLimits, resource::no_members => tree |limits| resource::limits_to_json(*limits)),
     Operation::new("DescribeEndpoints", Way::Reads, endpoints),
-    serve!(UpdateContributorInsights, insights::update_request => tree insights::updated_to_json),
-    serve!(DescribeContributorInsights, insights::describe_request => tree insights::described_to_json),
-    serve!(ListContributorInsights, insights::list_request => tree |list| insights::list_to_json(list)),
-    serve!(CreateBackup, backup::create_request => tree backup::details_to_json),
-    serve!(DescribeBackup, backup::arn_request => tree backup::description_to_json),
-    serve!(ListBackups, backup::list_request => tree backup::list_to_json),
-    serve!(DeleteBackup, backup::arn_request => tree backup::description_to_json),
-    serve!(RestoreTableFromBackup, backup::restore_request => tree backup::restored_to_json),
-    serve!(RestoreTableToPointInTime, backup::point_in_time_request => tree backup::restored_to_json),
-    serve!(UpdateContinuousBackups, backup::continuous_request => tree |window| backup::window_to_json(*window)),
-    serve!(DescribeContinuousBackups, backup::describe_continuous_request => tree |window| backup::window_to_json(*window)),
+    serve!(UpdateContributorInsights, wire::request => tree insights::updated_to_json),
+    serve!(DescribeContributorInsights, wire::request => tree insights::described_to_json),
+    serve!(ListContributorInsights, wire::request => tree |list| insights::list_to_json(list)),
+    serve!(CreateBackup, wire::request => tree backup::details_to_json),
+    serve!(DescribeBackup, backup_arn => tree backup::description_to_json),
+    serve!(ListBackups, wire::request => tree backup::list_to_json),
+    serve!(DeleteBackup, backup_arn => tree backup::description_to_json),
+    serve!(RestoreTableFromBackup, wire::request => tree backup::restored_to_json),
+    serve!(RestoreTableToPointInTime, wire::request => tree backup::restored_to_json),
+    serve!(UpdateContinuousBackups, wire::request => tree |window| backup::window_to_json(*window)),
+    serve!(DescribeContinuousBackups, |json| Ok(wire::request::<DescribeTableRequest>(json)?.table_name) => tree |window| backup::window_to_json(*window)),
     serve!(ExportTableToPointInTime, transfer::export_request => tree transfer::export_to_json),
-    serve!(DescribeExport, transfer::export_arn_request => tree transfer::export_to_json),
-    serve!(ListExports, transfer::list_request => tree transfer::exports_to_json),
+    serve!(DescribeExport, |json| Ok(wire::request::<DescribeExportRequest>(json)?.export_arn) => tree transfer::export_to_json),
+    serve!(ListExports, wire::request => tree transfer::exports_to_json),
     serve!(ImportTable, transfer::import_request => tree transfer::import_to_json),
-    serve!(DescribeImport, transfer::import_arn_request => tree transfer::import_to_json),
-    serve!(ListImports, transfer::list_request => tree transfer::imports_to_json),
+    serve!(DescribeImport, |json| Ok(wire::request::<DescribeImportRequest>(json)?.import_arn) => tree transfer::import_to_json),
+    serve!(ListImports, wire::request => tree transfer::imports_to_json),
 ];
+
+fn backup_arn(json: Json<'_>) -> Result<String, WireError> {
+    Ok(wire::request::<BackupRequest>(json)?.backup_arn)
+}
 
 fn endpoints(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     resource::no_members(json.root())?;

@@ -7,7 +7,10 @@ use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::write::ObjectWriter;
+use super::table_settings::{
+    ON_DEMAND_THROUGHPUT, SSE_SPECIFICATION, STREAM_SPECIFICATION, Settings, TABLE_CLASS, TAGS, WARM_THROUGHPUT,
+};
+use super::write::{add, object};
 use super::{table_description, table_members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::Word;
@@ -15,7 +18,7 @@ use crate::model::api::TableDescription;
 use crate::model::api::create_table::*;
 use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, NON_KEY_ATTRIBUTES_MAX};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use crate::model::{IndexSchema, TableSchema};
+use crate::model::{IndexSchema, TableName, TableSchema, TableSettings};
 
 create_table!(wire);
 
@@ -31,110 +34,22 @@ wire! {
     }
 }
 
-const KEY_SCHEMA: Member = Member::new("KeySchema", <Vec<KeySchemaElement>>::SHAPE).required();
-const KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2)];
-const GLOBAL_KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2 * INDEX_KEY_ATTRIBUTES_MAX)];
-const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
-const PROJECTION_MEMBER: Member = Member::new("Projection", ProjectionDefinition::SHAPE).required();
-pub(super) const THROUGHPUT_MEMBER: Member = Member::new("ProvisionedThroughput", ProvisionedThroughput::SHAPE);
-
-pub(super) static LOCAL_INDEX: Element = Element {
-    shape: Shape::Structure(&Structure {
-        name: "LocalSecondaryIndex",
-        members: &[INDEX_NAME, KEY_SCHEMA.rules(KEY_SCHEMA_RULES), PROJECTION_MEMBER],
-    }),
-    rules: &[],
-};
-
-const GLOBAL_INDEX_MEMBERS: &[Member] = &[
-    INDEX_NAME,
-    KEY_SCHEMA.rules(GLOBAL_KEY_SCHEMA_RULES),
-    PROJECTION_MEMBER,
-    THROUGHPUT_MEMBER,
-    table_settings::ON_DEMAND_THROUGHPUT,
-    table_settings::WARM_THROUGHPUT,
+/// Refused when present, whatever they hold.
+const REFUSED: &[Member] = &[
+    Member::new("GlobalTableSourceArn", Shape::String),
+    Member::new("GlobalTableSettingsReplicationMode", Shape::String),
+    Member::new(
+        "VectorIndexes",
+        Shape::List(&Element { shape: Shape::Structure(&Structure { name: "VectorIndex", members: &[] }), rules: &[] }),
+    ),
 ];
 
-static GLOBAL_INDEX_STRUCTURE: Structure = Structure { name: "GlobalSecondaryIndex", members: GLOBAL_INDEX_MEMBERS };
-
-/// An index as UpdateTable creates it.
-pub(super) static CREATE_INDEX: Structure = Structure { name: "CreateGlobalSecondaryIndexAction", members: GLOBAL_INDEX_MEMBERS };
-
-pub(super) static GLOBAL_INDEX: Element = Element { shape: Shape::Structure(&GLOBAL_INDEX_STRUCTURE), rules: &[] };
-pub(super) const ATTRIBUTE_DEFINITIONS: Member = Member::new("AttributeDefinitions", <Vec<KeyAttribute>>::SHAPE);
-pub(super) const BILLING_MODE: Member =
-    Member::new("BillingMode", Shape::String).rules(&[Rule::OneOf(&["PROVISIONED", "PAY_PER_REQUEST"])]);
-
-pub static SHAPE: Structure = Structure {
-    name: "CreateTableInput",
-    members: &[
-        ATTRIBUTE_DEFINITIONS.required(),
-        Member::new("TableName", Shape::String),
-        BILLING_MODE,
-        THROUGHPUT_MEMBER,
-        KEY_SCHEMA.rules(KEY_SCHEMA_RULES),
-        Member::new("GlobalSecondaryIndexes", Shape::List(&GLOBAL_INDEX)),
-        Member::new("LocalSecondaryIndexes", Shape::List(&LOCAL_INDEX)),
-        table_settings::STREAM_SPECIFICATION,
-        table_settings::SSE_SPECIFICATION,
-        table_settings::TAGS,
-        table_settings::TABLE_CLASS,
-        Member::new("DeletionProtectionEnabled", Shape::Boolean),
-        table_settings::WARM_THROUGHPUT,
-        table_settings::ON_DEMAND_THROUGHPUT,
-        Member::new("ResourcePolicy", Shape::String),
-        Member::new("GlobalTableSourceArn", Shape::String),
-        Member::new("GlobalTableSettingsReplicationMode", Shape::String),
-        Member::new("VectorIndexes", Shape::List(&VECTOR_INDEX)),
-    ],
-};
-
-/// Refused when present, whatever it holds.
-static VECTOR_INDEX: Element = Element { shape: Shape::Structure(&Structure { name: "VectorIndex", members: &[] }), rules: &[] };
-
-impl Declared for CreateTableRequest {
-    const STRUCTURE: &'static Structure = &SHAPE;
-
-    /// What concerns keys and indexes the operation checks.
-    fn check(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-        names::new_table(members)?;
-        members::constrained(json, &SHAPE)?;
-        members::refuse(members, &["GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
-        table_settings::check(members, members.word("BillingMode").unwrap_or(BillingMode::Provisioned))
-    }
-
-    fn read_members(members: Members<'_>, _: Sender) -> Result<Self, WireError> {
-        Ok(Self {
-            table_name: names::new_table(members)?,
-            attribute_definitions: attribute_definitions(members)?.unwrap_or_default(),
-            key_schema: table_members::key_schema(members),
-            billing_mode: members.word("BillingMode"),
-            throughput: table_members::throughput(members),
-            local_indexes: indexes(members, "LocalSecondaryIndexes", IndexKind::Local)?,
-            global_indexes: indexes(members, "GlobalSecondaryIndexes", IndexKind::Global)?,
-            deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
-            settings: table_settings::read(members),
-        })
-    }
-
-    fn write_members(&self, object: &mut ObjectWriter<'_>) {
-        let mut members = Map::new();
-        members.insert("TableName".to_owned(), json!(self.table_name.as_str()));
-        members.insert("AttributeDefinitions".to_owned(), table_description::definitions_to_json(&self.attribute_definitions));
-        members.insert("KeySchema".to_owned(), table_description::key_schema_to_json(&self.key_schema));
-        let indexes = [("LocalSecondaryIndexes", &self.local_indexes), ("GlobalSecondaryIndexes", &self.global_indexes)];
-        for (name, indexes) in indexes {
-            if let Some(indexes) = indexes {
-                members.insert(name.to_owned(), indexes.iter().map(definition_to_json).collect());
-            }
-        }
-        add_billing((self.billing_mode, self.throughput), &mut members);
-        if self.deletion_protection {
-            members.insert("DeletionProtectionEnabled".to_owned(), json!(true));
-        }
-        table_settings::to_json(&self.settings, &mut members);
-        object.tree(members);
-    }
+/// What concerns keys and indexes the operation checks.
+fn check_create(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+    names::new_table(members)?;
+    members::constrained(json, CreateTableRequest::STRUCTURE)?;
+    members::refuse(members, REFUSED)?;
+    table_settings::check(members, members.word("BillingMode").unwrap_or(BillingMode::Provisioned))
 }
 
 /// Reads a body, or a `schema.json`.
@@ -145,24 +60,60 @@ pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
     super::request(json)
 }
 
-/// `AttributeDefinitions`; `None` when it is absent.
-pub(super) fn attribute_definitions(members: Members<'_>) -> Result<Option<Vec<KeyAttribute>>, WireError> {
-    optional::<_, Plain>(members, "AttributeDefinitions", Sender::Client)
+const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
+const PROJECTION: Member = Member::new("Projection", ProjectionDefinition::SHAPE).required();
+const THROUGHPUT: Member = Member::new("ProvisionedThroughput", ProvisionedThroughput::SHAPE);
+
+/// The keys of an index, of so many attributes.
+const fn key_schema(rules: &'static [Rule]) -> Member {
+    Member::new("KeySchema", <Vec<KeySchemaElement>>::SHAPE).required().rules(rules)
 }
 
-pub(super) fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Result<Option<Vec<IndexDefinition>>, WireError> {
-    if !members.has(name) {
-        return Ok(None);
-    }
-    table_members::structures(members, name).map(|members| index(members, kind)).collect::<Result<_, _>>().map(Some)
+const LOCAL_INDEX_MEMBERS: &[Member] = &[INDEX_NAME, key_schema(&[Rule::LengthMin(1), Rule::LengthMax(2)]), PROJECTION];
+const GLOBAL_INDEX_MEMBERS: &[Member] = &[
+    INDEX_NAME,
+    key_schema(&[Rule::LengthMin(1), Rule::LengthMax(2 * INDEX_KEY_ATTRIBUTES_MAX)]),
+    PROJECTION,
+    THROUGHPUT,
+    ON_DEMAND_THROUGHPUT,
+    WARM_THROUGHPUT,
+];
+
+/// An index as it is sent in a member of that name.
+macro_rules! indexes {
+    ($($form:ident: $name:literal, $members:ident, $kind:ident;)*) => {
+        $(
+            #[derive(Debug)]
+            pub struct $form;
+
+            impl Form<IndexDefinition> for $form {
+                const SHAPE: Shape = Shape::Structure(&Structure { name: $name, members: $members });
+
+                fn read(json: Json<'_>, _: Sender) -> Result<Option<IndexDefinition>, WireError> {
+                    Members::of(json).map(|members| index(members, IndexKind::$kind)).transpose()
+                }
+
+                fn write(value: &IndexDefinition, out: &mut Vec<u8>) {
+                    out.extend(definition_to_json(value).to_string().into_bytes());
+                }
+            }
+        )*
+    };
 }
 
-pub(super) fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefinition, WireError> {
+indexes! {
+    LocalIndex: "LocalSecondaryIndex", LOCAL_INDEX_MEMBERS, Local;
+    GlobalIndex: "GlobalSecondaryIndex", GLOBAL_INDEX_MEMBERS, Global;
+    // As UpdateTable creates it.
+    CreateIndex: "CreateGlobalSecondaryIndexAction", GLOBAL_INDEX_MEMBERS, Global;
+}
+
+fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefinition, WireError> {
     Ok(IndexDefinition {
         name: names::index_name(members.string("IndexName").unwrap_or_default())?,
         kind,
         key_schema: table_members::key_schema(members),
-        projection: members.structure("Projection").map(table_members::projection).unwrap_or_default(),
+        projection: table_members::told(members, "Projection").unwrap_or_default(),
         throughput: table_members::throughput(members),
         settings: table_settings::of_index(members),
     })
@@ -177,34 +128,33 @@ pub fn to_json(schema: &TableSchema) -> Value {
         table_settings::throughput_to_json(&index.settings, &mut out);
         Value::Object(out)
     };
-    let mut out = Map::new();
-    out.insert("TableName".to_owned(), json!(schema.name.as_str()));
-    out.insert("AttributeDefinitions".to_owned(), table_description::attribute_definitions(schema));
-    out.insert("KeySchema".to_owned(), table_description::table_key_schema(schema));
-    for (kind, name) in [(IndexKind::Local, "LocalSecondaryIndexes"), (IndexKind::Global, "GlobalSecondaryIndexes")] {
+    let indexes = |kind| {
         let indexes: Vec<Value> = schema.indexes_of(kind).map(remade).collect();
-        if !indexes.is_empty() {
-            out.insert(name.to_owned(), Value::Array(indexes));
-        }
+        (!indexes.is_empty()).then_some(indexes)
+    };
+    let mut out = object! {
+        "TableName": schema.name.as_str(),
+        "AttributeDefinitions": table_description::attribute_definitions(schema),
+        "KeySchema": table_description::table_key_schema(schema),
+        "LocalSecondaryIndexes": indexes(IndexKind::Local),
+        "GlobalSecondaryIndexes": indexes(IndexKind::Global),
+        "BillingMode": schema.billing_mode.word(),
+        "ProvisionedThroughput": schema.throughput.map(throughput_to_json),
+        "DeletionProtectionEnabled": schema.deletion_protection,
+    };
+    if let Some(members) = out.as_object_mut() {
+        table_settings::to_json(&schema.settings, members);
     }
-    out.insert("BillingMode".to_owned(), json!(schema.billing_mode.word()));
-    if let Some(throughput) = schema.throughput {
-        out.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
-    }
-    out.insert("DeletionProtectionEnabled".to_owned(), json!(schema.deletion_protection));
-    table_settings::to_json(&schema.settings, &mut out);
-    Value::Object(out)
+    out
 }
 
 /// An index without its settings.
 pub(super) fn index_to_json(index: &IndexSchema) -> Map<String, Value> {
     let mut out = Map::new();
-    out.insert("IndexName".to_owned(), json!(index.name.as_str()));
-    out.insert("KeySchema".to_owned(), table_description::index_key_schema(index));
-    out.insert("Projection".to_owned(), table_description::projection(&index.projection));
-    if let Some(throughput) = index.throughput {
-        out.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
-    }
+    add(&mut out, "IndexName", &index.name.as_str());
+    add(&mut out, "KeySchema", &table_description::index_key_schema(index));
+    add(&mut out, "Projection", &table_description::projection(&index.projection));
+    add(&mut out, "ProvisionedThroughput", &index.throughput.map(throughput_to_json));
     out
 }
 
@@ -215,33 +165,14 @@ pub(super) fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
     })
 }
 
-/// `BillingMode` and `ProvisionedThroughput`.
-pub(super) fn add_billing(
-    (mode, throughput): (Option<BillingMode>, Option<ProvisionedThroughput>),
-    members: &mut Map<String, Value>,
-) {
-    if let Some(mode) = mode {
-        members.insert("BillingMode".to_owned(), json!(mode.word()));
-    }
-    if let Some(throughput) = throughput {
-        members.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
-    }
-}
-
 /// An index as it was sent.
-pub(super) fn definition_to_json(index: &IndexDefinition) -> Value {
-    let mut out = Map::new();
-    out.insert("IndexName".to_owned(), json!(index.name.as_str()));
-    out.insert("KeySchema".to_owned(), table_description::key_schema_to_json(&index.key_schema));
-    let mut projection = Map::new();
-    if let Some(projection_type) = index.projection.projection_type {
-        projection.insert("ProjectionType".to_owned(), json!(projection_type.word()));
+fn definition_to_json(index: &IndexDefinition) -> Value {
+    object! {
+        "IndexName": index.name.as_str(),
+        "KeySchema": index.key_schema.iter().map(tree).collect::<Value>(),
+        "Projection": tree(&index.projection),
+        "ProvisionedThroughput": index.throughput.map(throughput_to_json),
+        "OnDemandThroughput": table_settings::units(&index.settings.on_demand),
+        "WarmThroughput": table_settings::units(&index.settings.warm),
     }
-    if let Some(names) = &index.projection.non_key_attributes {
-        projection.insert("NonKeyAttributes".to_owned(), json!(names));
-    }
-    out.insert("Projection".to_owned(), Value::Object(projection));
-    add_billing((None, index.throughput), &mut out);
-    table_settings::throughput_to_json(&index.settings, &mut out);
-    Value::Object(out)
 }

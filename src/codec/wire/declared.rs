@@ -1,6 +1,8 @@
 //! The wire forms of what [`crate::model::api::declare`] declares: of each line the member's shape, reading it, and writing it, for a
 //! request as for an answer.
 
+use serde_json::Value;
+
 use super::answer as answers;
 use super::error::WireError;
 pub use super::field::*;
@@ -57,6 +59,13 @@ pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
     object.end();
 }
 
+/// A structure as a tree.
+pub fn tree<T: Declared>(declared: &T) -> Option<Value> {
+    let mut out = Vec::new();
+    ask(declared, &mut out);
+    serde_json::from_slice(&out).ok()
+}
+
 /// Appends the body of a request of which nothing but itself decides anything.
 pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
     write(request, &Context::PLAIN, out);
@@ -70,6 +79,22 @@ pub fn answer<T: Declared>(json: Json<'_>) -> Result<T, Error> {
     let members = answers::members(json)?;
     let members = T::OUTER.map_or(Ok(members), |outer| answers::structure(members, outer))?;
     T::read_members(members, Sender::Service).map_err(answers::of_wire)
+}
+
+/// The members of a structure, which stand in another.
+#[derive(Debug)]
+pub struct Flat;
+
+impl<T: Declared> Group<T> for Flat {
+    const MEMBERS: &'static [Member] = T::STRUCTURE.members;
+
+    fn read(members: Members<'_>, sender: Sender) -> Result<T, WireError> {
+        T::read_members(members, sender)
+    }
+
+    fn write(value: &T, object: &mut ObjectWriter<'_>) {
+        value.write_members(object);
+    }
 }
 
 /// Writes the member `name` of what follows from others, if there is any.

@@ -136,11 +136,11 @@ fn members(json: Json<'_>, structure: &Structure, echo: &mut Echo) -> fmt::Resul
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::attribute_value;
     use super::super::declared::Declared;
-    use super::super::{attribute_value, create_table};
     use super::*;
     use crate::codec::json::document::Document;
-    use crate::model::api::{BatchGetItemRequest, TransactWriteItemsRequest};
+    use crate::model::api::{BatchGetItemRequest, CreateTableRequest, TransactWriteItemsRequest};
 
     /// What is shown of the one member of a request.
     fn check(body: &Value, request: &Structure, expected: &str) {
@@ -153,7 +153,7 @@ mod tests {
     fn structures_print_their_type_and_all_members() {
         check(
             &json!({"KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, null, {"KeyType": 1.5, "X": 1}]}),
-            &create_table::SHAPE,
+            CreateTableRequest::STRUCTURE,
             "[KeySchemaElement(attributeName=a, keyType=HASH), null, KeySchemaElement(attributeName=null, keyType=1)]",
         );
         check(

@@ -66,7 +66,7 @@ impl<T: Field> Form<T> for Plain {
     }
 }
 
-/// Several members that are one of the type.
+/// Several members that are one of the type, or what follows from them.
 pub trait Group<T> {
     const MEMBERS: &'static [Member] = &[];
 
@@ -74,7 +74,8 @@ pub trait Group<T> {
     /// The first that is wrong.
     fn read(members: Members<'_>, sender: Sender) -> Result<T, WireError>;
 
-    fn write(value: &T, object: &mut ObjectWriter<'_>);
+    /// Writes nothing of what only follows.
+    fn write(_: &T, _: &mut ObjectWriter<'_>) {}
 }
 
 /// The member `name`, if it is there.
@@ -128,37 +129,31 @@ impl<T: Word> Field for T {
     }
 }
 
-impl Field for TableName {
-    const SHAPE: Shape = Shape::String;
+/// A name: its constraints; how it is read of a request, how of an answer.
+macro_rules! names {
+    ($($kind:ident: $rules:expr, $of_request:path, $of_answer:path;)*) => {
+        $(impl Field for $kind {
+            const SHAPE: Shape = Shape::String;
+            const RULES: &'static [Rule] = $rules;
 
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
-        let Some(text) = json.as_str() else { return Ok(None) };
-        match sender {
-            Sender::Client => names::table_or_arn(text).map(Some),
-            Sender::Service => Ok(Some(answers::table_name(text)?)),
-        }
-    }
+            fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
+                let Some(text) = json.as_str() else { return Ok(None) };
+                match sender {
+                    Sender::Client => $of_request(text).map(Some),
+                    Sender::Service => Ok(Some($of_answer(text)?)),
+                }
+            }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        write::string(self.as_str(), out);
-    }
+            fn write(&self, out: &mut Vec<u8>) {
+                write::string(self.as_str(), out);
+            }
+        })*
+    };
 }
 
-impl Field for IndexName {
-    const SHAPE: Shape = Shape::String;
-    const RULES: &'static [Rule] = names::NAME_RULES;
-
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
-        let Some(text) = json.as_str() else { return Ok(None) };
-        match sender {
-            Sender::Client => names::index_name(text).map(Some),
-            Sender::Service => Ok(Some(answers::index_name(text)?)),
-        }
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        write::string(self.as_str(), out);
-    }
+names! {
+    TableName: &[], names::table_or_arn, answers::table_name;
+    IndexName: names::NAME_RULES, names::index_name, answers::index_name;
 }
 
 impl Field for Item {
@@ -189,20 +184,18 @@ impl Field for AttributeValue {
 }
 
 impl<T: Field> Field for Vec<T> {
-    const SHAPE: Shape = Shape::List(&Element { shape: T::SHAPE, rules: T::RULES });
+    const SHAPE: Shape = <List<Plain> as Form<Self>>::SHAPE;
 
-    /// An element that is none by its type is passed over.
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
-        let values = json.as_list().map(|values| values.filter_map(|json| T::read(json, sender).transpose()).collect());
-        values.transpose()
+        List::<Plain>::read(json, sender)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        write::list(self.iter(), out, T::write);
+        List::<Plain>::write(self, out);
     }
 }
 
-/// A list with another form of its elements.
+/// A list of elements in a form. One that is none by its type is passed over.
 #[derive(Debug)]
 pub struct List<F>(F);
 
@@ -236,38 +229,35 @@ impl Form<u64> for Seconds {
     }
 }
 
-/// The name of a key attribute, or of one that an index projects.
-#[derive(Debug)]
-pub struct AttributeName;
+/// Texts that are held to rules of their own.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $form:ident: $rules:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub struct $form;
 
-impl Form<String> for AttributeName {
-    const SHAPE: Shape = Shape::String;
-    const RULES: &'static [Rule] = &[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)];
+            impl Form<String> for $form {
+                const SHAPE: Shape = Shape::String;
+                const RULES: &'static [Rule] = $rules;
 
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
-        Plain::read(json, sender)
-    }
+                fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
+                    Plain::read(json, sender)
+                }
 
-    fn write(value: &String, out: &mut Vec<u8>) {
-        Plain::write(value, out);
-    }
+                fn write(value: &String, out: &mut Vec<u8>) {
+                    Plain::write(value, out);
+                }
+            }
+        )*
+    };
 }
 
-/// A plain name, no ARN.
-#[derive(Debug)]
-pub struct Name;
-
-impl Form<String> for Name {
-    const SHAPE: Shape = Shape::String;
-    const RULES: &'static [Rule] = names::NAME_RULES;
-
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
-        Plain::read(json, sender)
-    }
-
-    fn write(value: &String, out: &mut Vec<u8>) {
-        Plain::write(value, out);
-    }
+texts! {
+    /// The name of a key attribute, or of one that an index projects.
+    AttributeName: &[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)];
+    /// A plain name, no ARN.
+    Name: names::NAME_RULES;
 }
 
 impl Form<TableName> for Name {

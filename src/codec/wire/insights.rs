@@ -1,130 +1,55 @@
-//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights: a switch, and how it stands (docs/dynamodb.md 23.2).
+//! Contributor insights: a switch, and how it stands (docs/dynamodb.md 23.2).
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+use super::declared::*;
 use super::error::WireError;
-use super::members;
-use super::names;
-use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::shape::Members;
 use super::table_description::timestamp;
+use super::write::object;
+use super::{members, names};
 use crate::codec::json::document::Json;
-use crate::model::TableName;
-use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, UpdateInsightsRequest};
+use crate::model::api::insights::*;
+use crate::model::{IndexName, TableName, Word};
 
-const ACCESSED: &str = "ACCESSED_AND_THROTTLED_KEYS";
-const THROTTLED: &str = "THROTTLED_KEYS";
+insights!(wire);
 
-static DESCRIBE: Structure = Structure {
-    name: "DescribeContributorInsightsInput",
-    members: &[Member::new("TableName", Shape::String), Member::new("IndexName", Shape::String).rules(names::NAME_RULES)],
-};
-static UPDATE: Structure = Structure {
-    name: "UpdateContributorInsightsInput",
-    members: &[
-        Member::new("TableName", Shape::String),
-        Member::new("IndexName", Shape::String).rules(names::NAME_RULES),
-        Member::new("ContributorInsightsAction", Shape::String).required().rules(&[Rule::OneOf(&["ENABLE", "DISABLE"])]),
-        Member::new("ContributorInsightsMode", Shape::String).rules(&[Rule::OneOf(&[ACCESSED, THROTTLED])]),
-    ],
-};
-static LIST: Structure = Structure {
-    name: "ListContributorInsightsInput",
-    members: &[
-        Member::new("TableName", Shape::String),
-        Member::new("NextToken", Shape::String),
-        Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)]),
-    ],
-};
-
-/// # Errors
-/// Types, constraints, names.
-pub fn update_request(json: Json<'_>) -> Result<UpdateInsightsRequest, WireError> {
-    let (target, members) = target(json, &UPDATE)?;
-    let mode = match members.string("ContributorInsightsMode") {
-        Some(THROTTLED) => Some(InsightsMode::ThrottledKeys),
-        Some(_) => Some(InsightsMode::AccessedAndThrottledKeys),
-        None => None,
-    };
-    Ok(UpdateInsightsRequest { target, enable: members.string("ContributorInsightsAction") == Some("ENABLE"), mode })
-}
-
-/// # Errors
-/// Types, constraints, names.
-pub fn describe_request(json: Json<'_>) -> Result<InsightsTarget, WireError> {
-    Ok(target(json, &DESCRIBE)?.0)
-}
-
-fn target<'j>(json: Json<'j>, shape: &'static Structure) -> Result<(InsightsTarget, Members<'j>), WireError> {
-    let members = members::typed(json, shape)?;
-    let table = names::control_table(members)?;
-    members::constrained(json, shape)?;
-    Ok((InsightsTarget { table, index: names::index(members)? }, members))
-}
-
-/// The table to which the list is confined. The answer is one page: a token leads nowhere.
-///
-/// # Errors
-/// Types, constraints, names.
-pub fn list_request(json: Json<'_>) -> Result<Option<TableName>, WireError> {
-    let members = members::typed(json, &LIST)?;
-    let table = if members.has("TableName") { Some(names::control_table(members)?) } else { None };
-    members::constrained(json, &LIST)?;
-    Ok(table)
+fn check_update(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+    names::control_table(members)?;
+    members::constrained(json, UpdateInsightsRequest::STRUCTURE)
 }
 
 /// The answer of an update: what it begins.
 #[must_use]
 pub fn updated_to_json(insights: &Insights) -> Value {
-    let mut out = named(insights);
-    let status = if insights.is_enabled { "ENABLING" } else { "DISABLING" };
-    // Nothing was to be disabled.
-    let status = if insights.changed_ms.is_none() { "DISABLED" } else { status };
-    out.insert("ContributorInsightsStatus".to_owned(), json!(status));
-    add_mode(insights, &mut out);
-    Value::Object(out)
+    let status = match (insights.changed_ms, insights.is_enabled) {
+        // Nothing was to be disabled.
+        (None, _) => "DISABLED",
+        (_, true) => "ENABLING",
+        (_, false) => "DISABLING",
+    };
+    shown(insights, status, None, None)
 }
 
 #[must_use]
 pub fn described_to_json(insights: &Insights) -> Value {
-    let mut out = named(insights);
-    if insights.is_enabled {
-        out.insert("ContributorInsightsRuleList".to_owned(), json!(rules(insights)));
-    }
-    out.insert("ContributorInsightsStatus".to_owned(), json!(status(insights)));
-    if let Some(changed_ms) = insights.changed_ms {
-        out.insert("LastUpdateDateTime".to_owned(), timestamp(changed_ms));
-    }
-    add_mode(insights, &mut out);
-    Value::Object(out)
+    shown(insights, status(insights), insights.is_enabled.then(|| rules(insights)), insights.changed_ms)
 }
 
 #[must_use]
 pub fn list_to_json(list: &[Insights]) -> Value {
-    let summary = |insights: &Insights| {
-        let mut out = named(insights);
-        out.insert("ContributorInsightsStatus".to_owned(), json!(status(insights)));
-        add_mode(insights, &mut out);
-        Value::Object(out)
-    };
-    json!({ "ContributorInsightsSummaries": list.iter().map(summary).collect::<Vec<_>>() })
+    let summary = |insights: &Insights| shown(insights, status(insights), None, None);
+    object! { "ContributorInsightsSummaries": list.iter().map(summary).collect::<Value>() }
 }
 
-fn named(insights: &Insights) -> Map<String, Value> {
-    let mut out = Map::new();
-    out.insert("TableName".to_owned(), json!(insights.target.table.as_str()));
-    if let Some(index) = &insights.target.index {
-        out.insert("IndexName".to_owned(), json!(index.as_str()));
-    }
-    out
-}
-
-fn add_mode(insights: &Insights, out: &mut Map<String, Value>) {
-    if let Some(mode) = insights.mode.filter(|_| insights.is_enabled) {
-        let name = match mode {
-            InsightsMode::AccessedAndThrottledKeys => ACCESSED,
-            InsightsMode::ThrottledKeys => THROTTLED,
-        };
-        out.insert("ContributorInsightsMode".to_owned(), json!(name));
+fn shown(insights: &Insights, status: &str, rules: Option<Vec<String>>, changed_ms: Option<u64>) -> Value {
+    object! {
+        "TableName": insights.target.table.as_str(),
+        "IndexName": insights.target.index.as_ref().map(IndexName::as_str),
+        "ContributorInsightsRuleList": rules,
+        "ContributorInsightsStatus": status,
+        "LastUpdateDateTime": changed_ms.map(timestamp),
+        "ContributorInsightsMode": insights.mode.filter(|_| insights.is_enabled).map(Word::word),
     }
 }
 

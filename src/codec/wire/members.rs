@@ -113,9 +113,9 @@ pub fn constrained_write(json: Json<'_>, shape: &Structure) -> Result<(), WireEr
 }
 
 /// Refuses members that this version does not serve: better an error than a request that does something else.
-pub fn refuse(members: Members<'_>, names: &[&'static str]) -> Result<(), WireError> {
-    match names.iter().find(|name| members.has(name)) {
-        Some(name) => Err(WireError::Request(Error::NotSupported(name))),
+pub fn refuse(members: Members<'_>, refused: &[Member]) -> Result<(), WireError> {
+    match refused.iter().find(|member| members.has(member.name)) {
+        Some(member) => Err(WireError::Request(Error::NotSupported(member.name))),
         None => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use super::{answer, table_members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::Word;
 use crate::model::api::common::Failure;
-use crate::model::api::create_table::ProjectionType;
+use crate::model::api::create_table::{ProjectionDefinition, ProjectionType};
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::{IndexDescription, KeySchemaElement, TableControl, TableDescription, TableStatus};
 use crate::model::schema::{
@@ -133,7 +133,7 @@ fn indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode,
 }
 
 fn projection(members: Members<'_>) -> Projection {
-    let projection = members.structure("Projection").map(table_members::projection).unwrap_or_default();
+    let projection = table_members::told::<ProjectionDefinition>(members, "Projection").unwrap_or_default();
     match projection.projection_type {
         Some(ProjectionType::KeysOnly) => Projection::KeysOnly,
         Some(ProjectionType::Include) => Projection::Include(projection.non_key_attributes.unwrap_or_default()),

@@ -1,12 +1,13 @@
 //! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1, 11.2, 11.4).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::declared::tree;
 use super::table_settings;
+use super::write::object;
 use crate::model::Word;
-use crate::model::api::common::Failure;
-use crate::model::api::table_control::ThroughputHistory;
-use crate::model::api::{IndexDescription, KeySchemaElement, StreamName, TableDescription, TableStatus};
+use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
+use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};
 use crate::model::arn::{self, ACCOUNT, REGION};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, ProvisionedThroughput};
 use crate::model::settings::Encryption;
@@ -18,36 +19,55 @@ pub fn described(table: &TableDescription) -> Value {
     json!({ "Table": to_json(table) })
 }
 
-/// The description as CreateTable and DescribeTable give it.
+/// The description as CreateTable and DescribeTable give it; tags are never shown.
 #[must_use]
 pub fn to_json(table: &TableDescription) -> Value {
-    let schema = &table.schema;
-    let mut out = Map::new();
-    let mut add = |name: &str, value: Value| {
-        out.insert(name.to_owned(), value);
-    };
-    add("AttributeDefinitions", attribute_definitions(schema));
-    add("TableName", json!(schema.name.as_str()));
-    add("KeySchema", table_key_schema(schema));
-    add("TableStatus", json!(table.status.word()));
-    add("CreationDateTime", timestamp(table.created_ms));
-    add("ProvisionedThroughput", throughput(schema.throughput, &table.control.throughput, table.at_ms));
-    add("TableSizeBytes", json!(table.table_size_bytes));
-    add("ItemCount", json!(table.item_count));
-    add("TableArn", json!(arn::table(&schema.name)));
-    add("TableId", json!(table.table_id));
-    if let Some(summary) = billing_mode_summary(table) {
-        add("BillingModeSummary", summary);
+    let (schema, settings) = (&table.schema, &table.schema.settings);
+    let label = table.latest_stream_label.as_ref();
+    let stream = label.map(|label| StreamName { table_name: schema.name.clone(), label: label.clone() });
+    object! {
+        "AttributeDefinitions": attribute_definitions(schema),
+        "TableName": schema.name.as_str(),
+        "KeySchema": table_key_schema(schema),
+        "TableStatus": table.status.word(),
+        "CreationDateTime": timestamp(table.created_ms),
+        "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
+        "TableSizeBytes": table.table_size_bytes,
+        "ItemCount": table.item_count,
+        "TableArn": arn::table(&schema.name),
+        "TableId": table.table_id,
+        "BillingModeSummary": billing_mode_summary(table),
+        "LocalSecondaryIndexes": indexes(table, IndexKind::Local),
+        "GlobalSecondaryIndexes": indexes(table, IndexKind::Global),
+        "DeletionProtectionEnabled": schema.deletion_protection,
+        "StreamSpecification": settings.stream.map(table_settings::stream_to_json),
+        "LatestStreamLabel": label,
+        "LatestStreamArn": stream.as_ref().map(arn::stream),
+        "SSEDescription": settings.encryption.as_ref().map(|encryption| encryption_to_json(encryption, table.status)),
+        "TableClassSummary": settings.table_class.map(|class| object! {
+            "TableClass": class.word(),
+            "LastUpdateDateTime": table.control.class_changed_ms.map(timestamp),
+        }),
+        "OnDemandThroughput": table_settings::units(&settings.throughput.on_demand),
+        "WarmThroughput": warm_throughput(schema, None, table.status),
+        "RestoreSummary": table.control.restored.as_ref().map(restored_to_json),
     }
-    for (name, kind) in [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)] {
-        let indexes = indexes(table, kind);
-        if !indexes.is_empty() {
-            add(name, Value::Array(indexes));
-        }
+}
+
+fn encryption_to_json(encryption: &Encryption, state: TableStatus) -> Value {
+    let status = if state == TableStatus::Updating { "UPDATING" } else { "ENABLED" };
+    json!({ "Status": status, "SSEType": "KMS", "KMSMasterKeyArn": key_arn(encryption) })
+}
+
+fn restored_to_json(restored: &RestoreSummary) -> Value {
+    object! {
+        "SourceBackupArn": restored.source_backup_arn,
+        "SourceTableArn": restored.source_table_arn,
+        "RestoreDateTime": timestamp(restored.restore_ms),
+        "RestoreInProgress": restored.is_in_progress,
+        "FailureCode": restored.failure.as_ref().map(|failure| &failure.code),
+        "FailureMessage": restored.failure.as_ref().map(|failure| &failure.message),
     }
-    add("DeletionProtectionEnabled", json!(schema.deletion_protection));
-    add_options(table, &mut out);
-    Value::Object(out)
 }
 
 /// Of a table that is on demand, or once was.
@@ -62,7 +82,7 @@ fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
 #[must_use]
 pub fn deleted_to_json(table: &TableDescription) -> Value {
     let schema = &table.schema;
-    let mut out = json!({
+    object! {
         "TableName": schema.name.as_str(),
         "TableStatus": table.status.word(),
         "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
@@ -71,106 +91,40 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
         "TableArn": arn::table(&schema.name),
         "TableId": table.table_id,
         "DeletionProtectionEnabled": schema.deletion_protection,
-    });
-    if let Some(summary) = billing_mode_summary(table) {
-        out["BillingModeSummary"] = summary;
-    }
-    out
-}
-
-/// Members that CreateTable took and the service shows; tags are never shown.
-fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
-    let schema = &table.schema;
-    if let Some(view_type) = schema.settings.stream {
-        out.insert("StreamSpecification".to_owned(), table_settings::stream_to_json(view_type));
-    }
-    if let Some(label) = &table.latest_stream_label {
-        let stream = StreamName { table_name: schema.name.clone(), label: label.clone() };
-        out.insert("LatestStreamLabel".to_owned(), json!(label));
-        out.insert("LatestStreamArn".to_owned(), json!(arn::stream(&stream)));
-    }
-    if let Some(encryption) = &schema.settings.encryption {
-        let status = if table.status == TableStatus::Updating { "UPDATING" } else { "ENABLED" };
-        out.insert(
-            "SSEDescription".to_owned(),
-            json!({ "Status": status, "SSEType": "KMS", "KMSMasterKeyArn": key_arn(encryption) }),
-        );
-    }
-    if let Some(class) = schema.settings.table_class {
-        let mut summary = json!({ "TableClass": class.word() });
-        if let (Some(changed), Some(members)) = (table.control.class_changed_ms, summary.as_object_mut()) {
-            members.insert("LastUpdateDateTime".to_owned(), timestamp(changed));
-        }
-        out.insert("TableClassSummary".to_owned(), summary);
-    }
-    table_settings::on_demand_to_json(&schema.settings.throughput.on_demand, out);
-    if table.status != TableStatus::Creating {
-        out.insert("WarmThroughput".to_owned(), warm_throughput(schema, None, table.status));
-    }
-    if let Some(restored) = &table.control.restored {
-        let mut summary = Map::new();
-        if let Some(arn) = &restored.source_backup_arn {
-            summary.insert("SourceBackupArn".to_owned(), json!(arn));
-        }
-        summary.insert("SourceTableArn".to_owned(), json!(restored.source_table_arn));
-        summary.insert("RestoreDateTime".to_owned(), timestamp(restored.restore_ms));
-        summary.insert("RestoreInProgress".to_owned(), json!(restored.is_in_progress));
-        add_failure(restored.failure.as_ref(), &mut summary);
-        out.insert("RestoreSummary".to_owned(), Value::Object(summary));
+        "BillingModeSummary": billing_mode_summary(table),
     }
 }
 
-fn indexes(table: &TableDescription, kind: IndexKind) -> Vec<Value> {
+/// The indexes of that kind, if there are any.
+fn indexes(table: &TableDescription, kind: IndexKind) -> Option<Vec<Value>> {
     let described = table.schema.indexes.iter().zip(&table.indexes).filter(|(index, _)| index.kind == kind);
-    described
-        .map(|(index, state)| {
-            let mut out = index_to_json(&table.schema, index, state);
-            if kind == IndexKind::Global {
-                out.insert("IndexStatus".to_owned(), json!(state.status.word()));
-                if let Some(backfilling) = state.backfilling {
-                    out.insert("Backfilling".to_owned(), json!(backfilling));
-                }
-                let history = table.control.indexes.get(index.name.as_str()).copied().unwrap_or_default();
-                out.insert("ProvisionedThroughput".to_owned(), throughput(index.throughput, &history, table.at_ms));
-                table_settings::on_demand_to_json(&index.settings.on_demand, &mut out);
-                if state.status != TableStatus::Creating {
-                    let warm = warm_throughput(&table.schema, Some(index.name.as_str()), state.status);
-                    out.insert("WarmThroughput".to_owned(), warm);
-                }
-            }
-            Value::Object(out)
-        })
-        .collect()
+    let indexes: Vec<Value> = described.map(|(index, state)| index_to_json(table, index, state)).collect();
+    (!indexes.is_empty()).then_some(indexes)
 }
 
-fn index_to_json(schema: &TableSchema, index: &IndexSchema, state: &IndexDescription) -> Map<String, Value> {
-    let mut out = Map::new();
-    out.insert("IndexName".to_owned(), json!(index.name.as_str()));
-    out.insert("KeySchema".to_owned(), index_key_schema(index));
-    out.insert("Projection".to_owned(), projection(&index.projection));
-    out.insert("IndexSizeBytes".to_owned(), json!(state.index_size_bytes));
-    out.insert("ItemCount".to_owned(), json!(state.item_count));
-    out.insert("IndexArn".to_owned(), json!(format!("{}/index/{}", arn::table(&schema.name), index.name)));
-    out
+/// What a global index has of its own, a local one has with its table.
+fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDescription) -> Value {
+    let (schema, name) = (&table.schema, index.name.as_str());
+    let global = (index.kind == IndexKind::Global).then_some(index);
+    let history = table.control.indexes.get(name).copied().unwrap_or_default();
+    object! {
+        "IndexName": name,
+        "KeySchema": index_key_schema(index),
+        "Projection": projection(&index.projection),
+        "IndexSizeBytes": state.index_size_bytes,
+        "ItemCount": state.item_count,
+        "IndexArn": format!("{}/index/{name}", arn::table(&schema.name)),
+        "IndexStatus": global.map(|_| state.status.word()),
+        "Backfilling": global.and(state.backfilling),
+        "ProvisionedThroughput": global.map(|index| throughput(index.throughput, &history, table.at_ms)),
+        "OnDemandThroughput": global.and_then(|index| table_settings::units(&index.settings.on_demand)),
+        "WarmThroughput": global.and_then(|_| warm_throughput(schema, Some(name), state.status)),
+    }
 }
 
 /// `AttributeDefinitions`, sorted by name.
 pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
-    definitions_to_json(&schema.attribute_definitions())
-}
-
-/// `AttributeDefinitions` in this order.
-pub(super) fn definitions_to_json(attributes: &[KeyAttribute]) -> Value {
-    let definition =
-        |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
-    attributes.iter().map(definition).collect()
-}
-
-/// `KeySchema` as it was sent.
-pub(super) fn key_schema_to_json(elements: &[KeySchemaElement]) -> Value {
-    let element =
-        |element: &KeySchemaElement| json!({ "AttributeName": element.attribute_name, "KeyType": element.key_type.word() });
-    elements.iter().map(element).collect()
+    schema.attribute_definitions().iter().map(tree).collect()
 }
 
 pub(super) fn table_key_schema(schema: &TableSchema) -> Value {
@@ -197,26 +151,25 @@ pub(super) fn projection(projection: &Projection) -> Value {
 
 /// `ProvisionedThroughputDescription`; all zero on demand.
 fn throughput(throughput: Option<ProvisionedThroughput>, history: &ThroughputHistory, at_ms: u64) -> Value {
-    let mut out = Map::new();
-    for (name, moment) in [("LastIncreaseDateTime", history.last_increase_ms), ("LastDecreaseDateTime", history.last_decrease_ms)] {
-        if let Some(moment) = moment {
-            out.insert(name.to_owned(), timestamp(moment));
-        }
+    let units = throughput.unwrap_or(ProvisionedThroughput { read_capacity_units: 0, write_capacity_units: 0 });
+    object! {
+        "LastIncreaseDateTime": history.last_increase_ms.map(timestamp),
+        "LastDecreaseDateTime": history.last_decrease_ms.map(timestamp),
+        "NumberOfDecreasesToday": throughput.map_or(0, |_| history.decreases_today(at_ms)),
+        "ReadCapacityUnits": units.read_capacity_units,
+        "WriteCapacityUnits": units.write_capacity_units,
     }
-    let today = if throughput.is_some() { history.decreases_today(at_ms) } else { 0 };
-    out.insert("NumberOfDecreasesToday".to_owned(), json!(today));
-    out.insert("ReadCapacityUnits".to_owned(), json!(throughput.map_or(0, |units| units.read_capacity_units)));
-    out.insert("WriteCapacityUnits".to_owned(), json!(throughput.map_or(0, |units| units.write_capacity_units)));
-    Value::Object(out)
 }
 
-fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus) -> Value {
+/// Of what is being created there is none yet.
+fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus) -> Option<Value> {
     let warm = schema.effective_warm(index);
-    json!({
+    let told = json!({
         "ReadUnitsPerSecond": warm.read_capacity_units,
         "WriteUnitsPerSecond": warm.write_capacity_units,
         "Status": state.word(),
-    })
+    });
+    (state != TableStatus::Creating).then_some(told)
 }
 
 /// The key that an `SSESpecification` names, or the account's own for DynamoDB.
@@ -225,14 +178,6 @@ fn key_arn(encryption: &Encryption) -> String {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
         Some(id) => format!("arn:aws:kms:{REGION}:{ACCOUNT}:key/{id}"),
         None => format!("arn:aws:kms:{REGION}:{ACCOUNT}:alias/aws/dynamodb"),
-    }
-}
-
-/// `FailureCode` and `FailureMessage`, if something failed.
-pub(super) fn add_failure(failure: Option<&Failure>, out: &mut Map<String, Value>) {
-    if let Some(failure) = failure {
-        out.insert("FailureCode".to_owned(), json!(failure.code));
-        out.insert("FailureMessage".to_owned(), json!(failure.message));
     }
 }
 

@@ -2,74 +2,108 @@
 
 use serde_json::{Map, Value, json};
 
+use super::declared::*;
 use super::error::WireError;
-use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::table_members::told;
+use super::write::{ObjectWriter, add};
+use crate::codec::json::document::Json;
 use crate::model::TableSettings;
 use crate::model::Word;
+use crate::model::api::update_table::StreamSpecification;
 use crate::model::error::{ResourceError, SchemaError};
 use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
 use crate::model::schema::{BillingMode, ON_DEMAND_WARM};
 use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput};
 
-pub const STREAM_SPECIFICATION: Member = Member::new(
-    "StreamSpecification",
-    Shape::Structure(&Structure {
-        name: "StreamSpecification",
-        members: &[
-            Member::new("StreamEnabled", Shape::Boolean).required(),
-            Member::new("StreamViewType", Shape::String).rules(&[Rule::OneOf(&[
-                "NEW_IMAGE",
-                "OLD_IMAGE",
-                "NEW_AND_OLD_IMAGES",
-                "KEYS_ONLY",
-            ])]),
-        ],
-    }),
-);
+wire! {
+    OnDemandThroughput = "OnDemandThroughput" {
+        optional max_read_request_units: i64,
+        optional max_write_request_units: i64,
+    }
 
-pub const SSE_SPECIFICATION: Member = Member::new(
-    "SSESpecification",
-    Shape::Structure(&Structure {
+    WarmThroughput = "WarmThroughput" {
+        optional read_units_per_second: i64,
+        optional write_units_per_second: i64,
+    }
+}
+
+impl Field for Encryption {
+    const SHAPE: Shape = Shape::Structure(&Structure {
         name: "SSESpecification",
         members: &[
             Member::new("Enabled", Shape::Boolean),
             Member::new("SSEType", Shape::String).rules(&[Rule::OneOf(&["AES256", "KMS"])]),
             Member::new("KMSMasterKeyId", Shape::String),
         ],
-    }),
-);
+    });
 
-pub const TAGS: Member = Member::new(
-    "Tags",
-    Shape::List(&Element {
-        shape: Shape::Structure(&Structure {
-            name: "Tag",
-            members: &[
-                Member::new("Key", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)]),
-                Member::new("Value", Shape::String).required().rules(&[Rule::LengthMax(TAG_VALUE_CHARS_MAX)]),
-            ],
-        }),
-        rules: &[],
-    }),
-);
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        Ok(Members::of(json).map(encryption_of).transpose()?)
+    }
 
-pub const TABLE_CLASS: Member = Member::new("TableClass", Shape::String);
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(encryption_to_json(self).to_string().into_bytes());
+    }
+}
 
-pub const WARM_THROUGHPUT: Member = Member::new(
-    "WarmThroughput",
-    Shape::Structure(&Structure {
-        name: "WarmThroughput",
-        members: &[Member::new("ReadUnitsPerSecond", Shape::Long), Member::new("WriteUnitsPerSecond", Shape::Long)],
-    }),
-);
+/// A tag: key and value.
+impl Field for (String, String) {
+    const SHAPE: Shape = Shape::Structure(&Structure {
+        name: "Tag",
+        members: &[
+            Member::new("Key", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)]),
+            Member::new("Value", Shape::String).required().rules(&[Rule::LengthMax(TAG_VALUE_CHARS_MAX)]),
+        ],
+    });
 
-pub const ON_DEMAND_THROUGHPUT: Member = Member::new(
-    "OnDemandThroughput",
-    Shape::Structure(&Structure {
-        name: "OnDemandThroughput",
-        members: &[Member::new("MaxReadRequestUnits", Shape::Long), Member::new("MaxWriteRequestUnits", Shape::Long)],
-    }),
-);
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        Ok(Members::of(json).and_then(|tag| tag.owned("Key").zip(tag.owned("Value"))))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(tags_to_json(std::slice::from_ref(self))[0].to_string().into_bytes());
+    }
+}
+
+/// A class that there is.
+#[derive(Debug)]
+pub struct KnownClass;
+
+impl Form<TableClass> for KnownClass {
+    const SHAPE: Shape = Shape::String;
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<TableClass>, WireError> {
+        Ok(json.as_str().map(|text| TableClass::of_word(text).ok_or(SchemaError::TableClass)).transpose()?)
+    }
+
+    fn write(value: &TableClass, out: &mut Vec<u8>) {
+        value.write(out);
+    }
+}
+
+/// What a table keeps of its settings: the members of a request that makes them, which were checked.
+#[derive(Debug)]
+pub struct Settings;
+
+impl Group<TableSettings> for Settings {
+    fn read(members: Members<'_>, _: Sender) -> Result<TableSettings, WireError> {
+        Ok(read(members))
+    }
+
+    fn write(value: &TableSettings, object: &mut ObjectWriter<'_>) {
+        let mut members = Map::new();
+        to_json(value, &mut members);
+        object.tree(members);
+    }
+}
+
+pub(super) const STREAM_SPECIFICATION: Member = Member::new("StreamSpecification", StreamSpecification::SHAPE);
+pub(super) const SSE_SPECIFICATION: Member = Member::new("SSESpecification", Encryption::SHAPE);
+pub(super) const TAGS: Member = Member::new("Tags", <Vec<(String, String)>>::SHAPE);
+pub(super) const TABLE_CLASS: Member = Member::new("TableClass", Shape::String);
+pub(super) const WARM_THROUGHPUT: Member = Member::new("WarmThroughput", WarmThroughput::SHAPE);
+pub(super) const ON_DEMAND_THROUGHPUT: Member = Member::new("OnDemandThroughput", OnDemandThroughput::SHAPE);
 
 /// The list whose members have settings of their own.
 const INDEXES: &str = "GlobalSecondaryIndexes";
@@ -144,7 +178,10 @@ fn check_stream(members: Members<'_>) -> Result<(), WireError> {
 /// # Errors
 /// Members that do not go together.
 pub fn encryption(members: Members<'_>) -> Result<Option<Encryption>, SchemaError> {
-    let Some(sse) = members.structure("SSESpecification") else { return Ok(None) };
+    members.structure("SSESpecification").map(encryption_of).transpose()
+}
+
+fn encryption_of(sse: Members<'_>) -> Result<Encryption, SchemaError> {
     let enabled = sse.boolean("Enabled").unwrap_or(false);
     if let (false, Some(member)) = (enabled, ["SSEType", "KMSMasterKeyId"].into_iter().find(|member| sse.has(member))) {
         return Err(SchemaError::EncryptionOff(member));
@@ -155,7 +192,7 @@ pub fn encryption(members: Members<'_>) -> Result<Option<Encryption>, SchemaErro
     if sse.has("KMSMasterKeyId") && sse.string("SSEType") != Some("KMS") {
         return Err(SchemaError::EncryptionKeyWithoutKms);
     }
-    Ok(Some(Encryption { enabled, kms_master_key_id: sse.owned("KMSMasterKeyId") }))
+    Ok(Encryption { enabled, kms_master_key_id: sse.owned("KMSMasterKeyId") })
 }
 
 pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
@@ -222,47 +259,34 @@ pub fn of_index(members: Members<'_>) -> ThroughputSettings {
 }
 
 pub fn on_demand(members: Members<'_>) -> Option<OnDemandThroughput> {
-    let units = members.structure("OnDemandThroughput")?;
-    Some(OnDemandThroughput {
-        max_read_request_units: units.integer("MaxReadRequestUnits"),
-        max_write_request_units: units.integer("MaxWriteRequestUnits"),
-    })
+    told(members, "OnDemandThroughput")
 }
 
 pub fn warm(members: Members<'_>) -> Option<WarmThroughput> {
-    let units = members.structure("WarmThroughput")?;
-    Some(WarmThroughput {
-        read_units_per_second: units.integer("ReadUnitsPerSecond"),
-        write_units_per_second: units.integer("WriteUnitsPerSecond"),
-    })
+    told(members, "WarmThroughput")
 }
 
 /// `TableClass`, if it is there.
 ///
 /// # Errors
 /// A class that there is not.
-pub fn table_class(members: Members<'_>) -> Result<Option<TableClass>, SchemaError> {
-    let text = members.string("TableClass");
-    text.map(|text| TableClass::of_word(text).ok_or(SchemaError::TableClass)).transpose()
+fn table_class(members: Members<'_>) -> Result<Option<TableClass>, WireError> {
+    optional::<_, KnownClass>(members, "TableClass", Sender::Client)
 }
 
 /// `Tags` as key and value.
 pub fn tags(members: Members<'_>) -> Vec<(String, String)> {
-    let tag = |members: Members<'_>| Some((members.owned("Key")?, members.owned("Value")?));
-    members.list("Tags").unwrap_or_default().filter_map(Members::of).filter_map(tag).collect()
+    told(members, "Tags").unwrap_or_default()
 }
 
 /// The members of a request that makes them.
 pub fn to_json(settings: &TableSettings, out: &mut Map<String, Value>) {
-    let mut add = |name: &str, value: Option<Value>| drop(value.map(|value| out.insert(name.to_owned(), value)));
-    add("StreamSpecification", settings.stream.map(stream_to_json));
-    add("SSESpecification", settings.encryption.as_ref().map(encryption_to_json));
-    add("Tags", (!settings.tags.is_empty()).then(|| tags_to_json(&settings.tags)));
-    add("TableClass", settings.table_class.map(|class| json!(class.word())));
+    add(out, "StreamSpecification", &settings.stream.map(stream_to_json));
+    add(out, "SSESpecification", &settings.encryption.as_ref().map(encryption_to_json));
+    add(out, "Tags", &(!settings.tags.is_empty()).then(|| tags_to_json(&settings.tags)));
+    add(out, "TableClass", &settings.table_class.map(Word::word));
     throughput_to_json(&settings.throughput, out);
-    if let Some(policy) = &settings.resource_policy {
-        out.insert("ResourcePolicy".to_owned(), json!(policy));
-    }
+    add(out, "ResourcePolicy", &settings.resource_policy);
 }
 
 /// `SSESpecification`.
@@ -284,21 +308,11 @@ pub fn tags_to_json(tags: &[(String, String)]) -> Value {
 
 /// The members of the table, or of an index.
 pub fn throughput_to_json(settings: &ThroughputSettings, out: &mut Map<String, Value>) {
-    let ThroughputSettings { on_demand, warm } = settings;
-    on_demand_to_json(on_demand, out);
-    let warm = [("ReadUnitsPerSecond", warm.read_units_per_second), ("WriteUnitsPerSecond", warm.write_units_per_second)];
-    out.extend(units_to_json("WarmThroughput", warm));
+    add(out, "OnDemandThroughput", &units(&settings.on_demand));
+    add(out, "WarmThroughput", &units(&settings.warm));
 }
 
-/// The maxima alone, if there are any.
-pub fn on_demand_to_json(of: &OnDemandThroughput, out: &mut Map<String, Value>) {
-    let maxima = [("MaxReadRequestUnits", of.max_read_request_units), ("MaxWriteRequestUnits", of.max_write_request_units)];
-    out.extend(units_to_json("OnDemandThroughput", maxima));
-}
-
-/// The member with the numbers that are there; without any it is left out.
-fn units_to_json(name: &str, units: [(&str, Option<i64>); 2]) -> Option<(String, Value)> {
-    let units = units.into_iter().filter_map(|(member, value)| Some((member.to_owned(), json!(value?))));
-    let units: Map<String, Value> = units.collect();
-    (!units.is_empty()).then(|| (name.to_owned(), Value::Object(units)))
+/// The numbers that are there, if there are any.
+pub fn units(of: &impl Declared) -> Option<Value> {
+    tree(of).filter(|units| units.as_object().is_some_and(|units| !units.is_empty()))
 }

@@ -1,5 +1,8 @@
 //! JSON text into bytes, without a tree in between.
 
+use serde::Serialize;
+use serde_json::{Map, Value};
+
 use crate::codec::json::document::Json;
 use crate::model::api::ReturnConsumedCapacity;
 use crate::model::{TableName, Word, arn};
@@ -90,6 +93,24 @@ impl<'a> ObjectWriter<'a> {
     /// Closes the object.
     pub fn end(self) {
         self.out.push(b'}');
+    }
+}
+
+/// A tree of members; those without a value are left out.
+macro_rules! object {
+    ($($name:literal: $value:expr),* $(,)?) => {{
+        let mut members = serde_json::Map::new();
+        $($crate::codec::wire::write::add(&mut members, $name, &$value);)*
+        serde_json::Value::Object(members)
+    }};
+}
+pub(super) use object;
+
+/// Adds a member to a tree, if there is a value.
+pub fn add(members: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
+    // What is written here are texts, numbers and trees.
+    if let Some(value) = serde_json::to_value(value).ok().filter(|value| !value.is_null()) {
+        members.insert(name.to_owned(), value);
     }
 }
 

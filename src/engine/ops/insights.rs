@@ -8,9 +8,9 @@ use crate::engine::account::insights;
 use crate::engine::base::keys::SourceId;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::runtime::Engine;
-use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, UpdateInsightsRequest};
+use crate::model::Error;
+use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, ListInsightsRequest, UpdateInsightsRequest};
 use crate::model::error::NotFoundError;
-use crate::model::{Error, TableName};
 
 impl Engine {
     /// Switches contributor insights on or off; what was off stays as it was.
@@ -55,9 +55,9 @@ impl Engine {
     ///
     /// # Errors
     /// `TableNotFound`; those of the store.
-    pub fn list_insights(&self, table: &Option<TableName>) -> Result<Vec<Insights>, Error> {
+    pub fn list_insights(&self, request: &ListInsightsRequest) -> Result<Vec<Insights>, Error> {
         let view = self.view()?;
-        let names = table.as_ref().map_or_else(|| catalog::all_tables(view.read()), |name| Ok(vec![name.clone()]))?;
+        let names = request.table.as_ref().map_or_else(|| catalog::all_tables(view.read()), |name| Ok(vec![name.clone()]))?;
         let mut list = Vec::new();
         for name in names {
             let base = InsightsTarget { table: name.clone(), index: None };

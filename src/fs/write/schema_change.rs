@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::codec::wire::create_table;
+use crate::codec::wire::Declared;
+use crate::model::api::CreateTableRequest;
 
 const GLOBAL: &str = "GlobalSecondaryIndexes";
 const LOCAL: &str = "LocalSecondaryIndexes";
@@ -175,7 +176,8 @@ impl Differences<'_> {
 
     /// What a table has for ever.
     fn fixed(&mut self) {
-        let known: Vec<&str> = create_table::SHAPE.members.iter().map(|member| member.name).chain([TIME_TO_LIVE]).collect();
+        let known: Vec<&str> =
+            CreateTableRequest::STRUCTURE.members.iter().map(|member| member.name).chain([TIME_TO_LIVE]).collect();
         for member in self.wanted.as_object().into_iter().flat_map(Map::keys).filter(|name| !known.contains(&name.as_str())) {
             self.refuse(member, "there is no such member", "the members are CreateTable's");
         }

@@ -2,17 +2,12 @@
 
 use super::common::Failure;
 use super::create_table::IndexDefinition;
+use super::declare::declare;
 use super::tables::TableDescription;
 use crate::model::TableName;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput};
 use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreateBackupRequest {
-    pub table_name: TableName,
-    pub backup_name: String,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -51,60 +46,79 @@ pub enum BackupType {
     All,
 }
 
-/// ListBackups. Backups are in order of their ARNs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ListBackupsRequest {
-    pub table_name: Option<TableName>,
-    /// 1 to 100.
-    pub limit: Option<u32>,
-    /// Created at this time or later.
-    pub lower_ms: Option<u64>,
-    /// Created before this time.
-    pub upper_ms: Option<u64>,
-    pub exclusive_start_arn: Option<String>,
-    pub backup_type: BackupType,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListBackupsResponse {
     pub backups: Vec<Backup>,
     pub last_evaluated_arn: Option<String>,
 }
 
-/// What a restored table gets in another way than its source.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RestoreOverrides {
-    pub billing_mode: Option<BillingMode>,
-    pub throughput: Option<ProvisionedThroughput>,
-    pub on_demand: Option<OnDemandThroughput>,
-    pub encryption: Option<Encryption>,
-    /// `None` takes the source's; names may differ, keys and projection not.
-    pub global_indexes: Option<Vec<IndexDefinition>>,
-    pub local_indexes: Option<Vec<IndexDefinition>>,
-}
+declare! { $ backup
+    #[derive(Eq)]
+    CreateBackupRequest = "CreateBackupInput" {
+        control table_name: TableName,
+        required backup_name: String as Name,
+    }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RestoreFromBackupRequest {
-    pub target: TableName,
-    pub backup_arn: String,
-    pub overrides: RestoreOverrides,
-}
+    /// DescribeBackup and DeleteBackup.
+    #[derive(Eq)]
+    BackupRequest = "DescribeBackupInput" {
+        required backup_arn: String [LengthMin(37), LengthMax(1024)],
+    }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RestoreToPointInTimeRequest {
-    pub source: TableName,
-    pub target: TableName,
-    /// Milliseconds since the epoch; `None` is the latest restorable time.
-    pub time_ms: Option<u64>,
-    pub overrides: RestoreOverrides,
-}
+    /// Backups are in order of their ARNs.
+    #[derive(Eq, Default)]
+    ListBackupsRequest = "ListBackupsInput" {
+        optional table_name: TableName,
+        /// 1 to 100.
+        optional limit: u32 [ValueMin(1), ValueMax(100)],
+        /// Created at this time or later.
+        optional lower_ms: u64 as Seconds = "TimeRangeLowerBound",
+        /// Created before this time.
+        optional upper_ms: u64 as Seconds = "TimeRangeUpperBound",
+        optional exclusive_start_arn: String = "ExclusiveStartBackupArn" [LengthMin(37), LengthMax(1024)],
+        default backup_type: BackupType,
+    }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpdateContinuousBackupsRequest {
-    pub table_name: TableName,
-    pub enabled: bool,
-    /// 1 to 35.
-    pub period_days: Option<u32>,
+    /// What a restored table gets in another way than its source.
+    #[derive(Eq, Default)]
+    RestoreOverrides {
+        optional billing_mode: BillingMode = "BillingModeOverride",
+        /// `None` takes the source's; names may differ, keys and projection not.
+        optional global_indexes: Vec<IndexDefinition> as List<GlobalIndex> = "GlobalSecondaryIndexOverride",
+        optional local_indexes: Vec<IndexDefinition> as List<LocalIndex> = "LocalSecondaryIndexOverride",
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughputOverride",
+        optional on_demand: OnDemandThroughput = "OnDemandThroughputOverride",
+        optional encryption: Encryption = "SSESpecificationOverride",
+    }
+
+    #[derive(Eq)]
+    RestoreFromBackupRequest = "RestoreTableFromBackupInput" {
+        required backup_arn: String [LengthMin(37), LengthMax(1024)],
+        required target: TableName as Name = "TargetTableName",
+        group overrides: RestoreOverrides as Flat,
+    }
+
+    #[derive(Eq)]
+    RestoreToPointInTimeRequest = "RestoreTableToPointInTimeInput" {
+        group source: TableName as RestoreSource,
+        /// Milliseconds since the epoch; `None` is the latest restorable time.
+        group time_ms: Option<u64> as RestoreTime,
+        required target: TableName as Name = "TargetTableName",
+        group overrides: RestoreOverrides as Flat,
+    }
+
+    #[derive(Eq)]
+    UpdateContinuousBackupsRequest = "UpdateContinuousBackupsInput" {
+        control table_name: TableName,
+        required recovery: PointInTimeRecoverySpecification = "PointInTimeRecoverySpecification",
+    }
+
+    #[derive(Eq)]
+    PointInTimeRecoverySpecification = "PointInTimeRecoverySpecification" {
+        required enabled: bool = "PointInTimeRecoveryEnabled",
+        /// 1 to 35.
+        optional period_days: u32 = "RecoveryPeriodInDays" [ValueMin(1), ValueMax(35)],
+    }
 }
 
 /// `PointInTimeRecoveryDescription` of recovery that is on; whole seconds.

@@ -24,22 +24,25 @@ pub struct IndexDefinition {
     pub settings: ThroughputSettings,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreateTableRequest {
-    pub table_name: TableName,
-    pub attribute_definitions: Vec<KeyAttribute>,
-    pub key_schema: Vec<KeySchemaElement>,
-    /// Default PROVISIONED.
-    pub billing_mode: Option<BillingMode>,
-    pub throughput: Option<ProvisionedThroughput>,
-    /// `None` is an absent member; an empty list is an error of its own.
-    pub local_indexes: Option<Vec<IndexDefinition>>,
-    pub global_indexes: Option<Vec<IndexDefinition>>,
-    pub deletion_protection: bool,
-    pub settings: TableSettings,
-}
-
 declare! { $ create_table
+    #[derive(Eq)]
+    CreateTableRequest = "CreateTableInput" by check_create {
+        required attribute_definitions: Vec<KeyAttribute>,
+        control table_name: TableName,
+        /// Default PROVISIONED.
+        optional billing_mode: BillingMode,
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
+        required key_schema: Vec<KeySchemaElement> [LengthMin(1), LengthMax(2)],
+        /// `None` is an absent member; an empty list is an error of its own.
+        optional global_indexes: Vec<IndexDefinition> as List<GlobalIndex> = "GlobalSecondaryIndexes",
+        optional local_indexes: Vec<IndexDefinition> as List<LocalIndex> = "LocalSecondaryIndexes",
+        ..&[STREAM_SPECIFICATION, SSE_SPECIFICATION, TAGS, TABLE_CLASS],
+        default deletion_protection: bool = "DeletionProtectionEnabled",
+        ..&[WARM_THROUGHPUT, ON_DEMAND_THROUGHPUT, Member::new("ResourcePolicy", Shape::String)],
+        later settings: TableSettings as Settings,
+        ..REFUSED,
+    }
+
     /// An element of a `KeySchema`.
     #[derive(Eq)]
     KeySchemaElement = "KeySchemaElement" {

@@ -1,5 +1,6 @@
-//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights.
+//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights (docs/dynamodb.md 23.2).
 
+use super::declare::declare;
 use crate::model::{IndexName, TableName};
 
 /// ACCESSED_AND_THROTTLED_KEYS or THROTTLED_KEYS.
@@ -9,20 +10,30 @@ pub enum InsightsMode {
     ThrottledKeys,
 }
 
-/// A table or one of its indexes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InsightsTarget {
-    pub table: TableName,
-    pub index: Option<IndexName>,
-}
+declare! { $ insights
+    /// A table or one of its indexes.
+    #[derive(Eq)]
+    InsightsTarget = "DescribeContributorInsightsInput" {
+        control table: TableName = "TableName",
+        optional index: IndexName = "IndexName",
+    }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpdateInsightsRequest {
-    pub target: InsightsTarget,
-    /// ENABLE.
-    pub enable: bool,
-    /// Stays as it is when absent; ACCESSED_AND_THROTTLED_KEYS at first.
-    pub mode: Option<InsightsMode>,
+    #[derive(Eq)]
+    UpdateInsightsRequest = "UpdateContributorInsightsInput" by check_update {
+        group target: InsightsTarget as Flat,
+        /// ENABLE.
+        required enable: bool as Enable = "ContributorInsightsAction",
+        /// Stays as it is when absent; ACCESSED_AND_THROTTLED_KEYS at first.
+        optional mode: InsightsMode = "ContributorInsightsMode",
+    }
+
+    /// The answer is one page: a token leads nowhere.
+    #[derive(Eq)]
+    ListInsightsRequest = "ListContributorInsightsInput" {
+        /// The table to which the list is confined.
+        early table: TableName = "TableName",
+        ..&[Member::new("NextToken", Shape::String), Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)])],
+    }
 }
 
 /// What is known of one table or index.

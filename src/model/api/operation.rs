@@ -66,7 +66,7 @@ macro_rules! operations {
             Controls UpdateContributorInsights update_insights(UpdateInsightsRequest) -> Insights;
             Reads DescribeContributorInsights describe_insights(InsightsTarget) -> Insights;
             // Those that are enabled, of one table or of all.
-            Reads ListContributorInsights list_insights(Option<TableName>) -> Vec<Insights>;
+            Reads ListContributorInsights list_insights(ListInsightsRequest) -> Vec<Insights>;
 
             // A backup, an export and an import are asked for by their ARN.
             Controls CreateBackup create_backup(CreateBackupRequest) -> Backup;

@@ -2,32 +2,59 @@
 
 use super::common::{Failure, Placeholders};
 use super::create_table::CreateTableRequest;
+use super::declare::declare;
 use crate::model::TableName;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExportRequest {
-    pub table_name: TableName,
-    pub bucket: String,
-    pub prefix: Option<String>,
-    /// Milliseconds since the epoch; `None` is now.
-    pub time_ms: Option<u64>,
-    /// Of INCREMENTAL_EXPORT: what changed in a window, not the table as of a time.
-    pub window: Option<WindowRequest>,
-    pub format: ExportFormat,
-    pub filter: ExportFilter,
-    pub client_token: Option<String>,
-    /// The request's JSON text: descriptions repeat members of it.
-    pub echo: String,
-}
+declare! { $ transfer
+    #[derive(Eq)]
+    ExportRequest = "ExportTableToPointInTimeInput" by check_export {
+        required table_name: TableName = "TableArn" [LengthMin(1), LengthMax(1024)],
+        /// Milliseconds since the epoch; `None` is now.
+        optional time_ms: u64 as Seconds = "ExportTime",
+        optional client_token: String,
+        required bucket: String = "S3Bucket" [LengthMax(255)],
+        ..&[Member::new("S3BucketOwner", Shape::String)],
+        optional prefix: String as NotEmpty = "S3Prefix" [LengthMax(1024)],
+        ..&[SSE_ALGORITHM, Member::new("S3SseKmsKeyId", Shape::String)],
+        default format: ExportFormat = "ExportFormat",
+        /// Of INCREMENTAL_EXPORT: what changed in a window, not the table as of a time.
+        group window: Option<WindowRequest> as Window,
+        default filter: ExportFilter = "FilterSpecification",
+        /// The request's JSON text: descriptions repeat members of it.
+        local echo: String,
+    }
 
-/// `FilterSpecification`: which items an export has, and what of each.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ExportFilter {
-    pub key_condition_expression: Option<String>,
-    pub filter_expression: Option<String>,
-    pub projection_expression: Option<String>,
-    pub placeholders: Placeholders,
+    /// `FilterSpecification`: which items an export has, and what of each.
+    #[derive(Eq, Default)]
+    ExportFilter = "FilterSpecification" {
+        optional filter_expression: String,
+        optional projection_expression: String,
+        optional key_condition_expression: String,
+        ..&[members::EXPRESSION_ATTRIBUTE_NAMES, members::EXPRESSION_ATTRIBUTE_VALUES],
+        later placeholders: Placeholders as NamesAndValues,
+    }
+
+    #[derive(Eq)]
+    DescribeExportRequest = "DescribeExportInput" {
+        required export_arn: String [LengthMin(37), LengthMax(1024)],
+    }
+
+    #[derive(Eq)]
+    DescribeImportRequest = "DescribeImportInput" {
+        required import_arn: String [LengthMin(37), LengthMax(1024)],
+    }
+
+    /// ListExports and ListImports.
+    #[derive(Eq, Default)]
+    ListTransfersRequest = "ListExportsInput" {
+        /// Only of this table.
+        optional table_arn: String [LengthMin(1), LengthMax(1024)],
+        /// 1 to 25.
+        group limit: Option<u32> as PageLimit,
+        /// Arns after this one.
+        optional after: String as Token = "NextToken",
+    }
 }
 
 /// IncrementalExportSpecification of a request; times are milliseconds since the epoch.
@@ -64,8 +91,9 @@ pub enum ExportView {
 pub const ION: &str = "the format ION";
 
 /// `ExportFormat`; ION is of exports that an earlier version made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExportFormat {
+    #[default]
     DynamoDbJson,
     Ion,
 }
@@ -158,17 +186,6 @@ pub struct Import {
     pub errors: u64,
     pub failure: Option<Failure>,
     pub echo: String,
-}
-
-/// ListExports and ListImports.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ListTransfersRequest {
-    /// Only of this table.
-    pub table_arn: Option<String>,
-    /// 1 to 25.
-    pub limit: Option<u32>,
-    /// Arns after this one.
-    pub after: Option<String>,
 }
 
 /// A page of exports or imports in order of their ARNs.

@@ -8,71 +8,6 @@ use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, WarmThroughput};
 use crate::model::{IndexName, IndexSchema, KeyAttribute, TableName};
 
-/// `StreamSpecification` as sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StreamSpecification {
-    pub enabled: bool,
-    /// There exactly when it is enabled.
-    pub view_type: Option<StreamViewType>,
-}
-
-/// `GlobalSecondaryIndexUpdate.Update`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexChange {
-    pub name: IndexName,
-    pub throughput: Option<ProvisionedThroughput>,
-    pub on_demand: Option<OnDemandThroughput>,
-    pub warm: Option<WarmThroughput>,
-}
-
-/// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct IndexUpdate {
-    pub create: Option<Box<IndexDefinition>>,
-    pub update: Option<IndexChange>,
-    pub delete: Option<IndexName>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpdateTableRequest {
-    pub table_name: TableName,
-    /// Types of the keys of a created index; `None` is an absent member.
-    pub attribute_definitions: Option<Vec<KeyAttribute>>,
-    pub billing_mode: Option<BillingMode>,
-    pub throughput: Option<ProvisionedThroughput>,
-    /// `None` is an absent member; an empty list is an error of its own.
-    pub index_updates: Option<Vec<IndexUpdate>>,
-    pub stream: Option<StreamSpecification>,
-    pub encryption: Option<Encryption>,
-    pub table_class: Option<TableClass>,
-    pub deletion_protection: Option<bool>,
-    pub on_demand: Option<OnDemandThroughput>,
-    pub warm: Option<WarmThroughput>,
-    /// `ReplicaUpdates` is there; refused after the checks of combinations.
-    pub has_replicas: bool,
-}
-
-impl UpdateTableRequest {
-    /// A request that changes nothing yet.
-    #[must_use]
-    pub fn new(table_name: TableName) -> Self {
-        Self {
-            table_name,
-            attribute_definitions: None,
-            billing_mode: None,
-            throughput: None,
-            index_updates: None,
-            stream: None,
-            encryption: None,
-            table_class: None,
-            deletion_protection: None,
-            on_demand: None,
-            warm: None,
-            has_replicas: false,
-        }
-    }
-}
-
 /// What making an index would come to, told from the items that are there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexForecast {
@@ -96,6 +31,52 @@ pub struct IndexForecast {
 }
 
 declare! { $ update_table
+    #[derive(Eq)]
+    UpdateTableRequest = "UpdateTableInput" by check_update fn new(table_name: TableName) {
+        /// Types of the keys of a created index; `None` is an absent member.
+        optional attribute_definitions: Vec<KeyAttribute>,
+        control table_name: TableName,
+        optional billing_mode: BillingMode,
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
+        /// `None` is an absent member; an empty list is an error of its own.
+        optional index_updates: Vec<IndexUpdate> = "GlobalSecondaryIndexUpdates",
+        optional stream: StreamSpecification as WholeStream = "StreamSpecification",
+        optional encryption: Encryption = "SSESpecification",
+        /// `ReplicaUpdates` is there; refused after the checks of combinations.
+        group has_replicas: bool as Replicas,
+        optional table_class: TableClass as KnownClass,
+        optional deletion_protection: bool = "DeletionProtectionEnabled",
+        ..REGIONS,
+        optional on_demand: OnDemandThroughput = "OnDemandThroughput",
+        optional warm: WarmThroughput = "WarmThroughput",
+        ..REFUSED,
+    }
+
+    /// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of them.
+    #[derive(Eq, Default)]
+    IndexUpdate = "GlobalSecondaryIndexUpdate" {
+        optional update: IndexChange,
+        optional create: Box<IndexDefinition> as Boxed<CreateIndex>,
+        optional delete: IndexName as DeleteIndex,
+    }
+
+    /// `GlobalSecondaryIndexUpdate.Update`.
+    #[derive(Eq)]
+    IndexChange = "UpdateGlobalSecondaryIndexAction" {
+        required name: IndexName = "IndexName",
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
+        optional on_demand: OnDemandThroughput = "OnDemandThroughput",
+        optional warm: WarmThroughput = "WarmThroughput",
+    }
+
+    /// As sent.
+    #[derive(Eq)]
+    StreamSpecification = "StreamSpecification" {
+        required enabled: bool = "StreamEnabled",
+        /// There exactly when it is enabled.
+        optional view_type: StreamViewType = "StreamViewType",
+    }
+
     UpdateTableResponse {
         /// The new definition with the old throughput; what changes has status UPDATING.
         required table_description: TableDescription,

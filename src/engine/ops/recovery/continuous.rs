@@ -28,9 +28,9 @@ impl Engine {
             let old = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
             let now_ms = transaction.now_ms();
             let mut new = (*old).clone();
-            new.control.recovery = request.enabled.then(|| {
+            new.control.recovery = request.recovery.enabled.then(|| {
                 let before = old.control.recovery;
-                let period = request.period_days.map(u64::from).or(before.map(|recovery| recovery.period_days));
+                let period = request.recovery.period_days.map(u64::from).or(before.map(|recovery| recovery.period_days));
                 PointInTimeRecovery {
                     since_ms: before.map_or(now_ms, |recovery| recovery.since_ms),
                     period_days: period.unwrap_or(u64::from(PERIOD_DAYS)),
