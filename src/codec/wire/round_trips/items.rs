@@ -378,7 +378,7 @@ fn streams() {
         children_of: Some(shard_id.clone()),
     };
     asked(&request);
-    let elsewhere = Context { home: "arn:aws:dynamodb:eu-west-1:1".to_owned(), ..context() };
+    let elsewhere = Context { home: "arn:aws:dynamodb:eu-west-1:1:".to_owned(), ..context() };
     let body = document(|out| super::super::write(&request, &elsewhere, out));
     assert!(body.text().starts_with(r#"{"StreamArn":"arn:aws:dynamodb:eu-west-1:1:table/Orders/stream/"#), "{}", body.text());
     let shard = |parent_shard_id, ending| Shard {
