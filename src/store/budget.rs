@@ -54,11 +54,11 @@ impl Memory {
         let sixteenth = limit_bytes.max(LIMIT_BYTES_MIN) / SIXTEENTHS;
         let bytes =
             |sixteenths: u64, mib_max: u64| usize::try_from((sixteenths * sixteenth).min(mib_max * MIB)).unwrap_or(usize::MAX);
-        let whole = Budget::new(bytes(9, 1280));
+        let whole = Budget::new(bytes(10, 1280));
         Self {
             open_files: whole.part(bytes(2, 512)),
             bodies: whole.part(bytes(2, 256)),
-            requests: whole.part(bytes(9, 512)),
+            requests: whole.part(bytes(10, 512)),
             answers: whole.part(bytes(2, 256)),
             short_reads: Budget::new(bytes(1, 128)),
         }
@@ -392,7 +392,7 @@ mod tests {
             let parts = [&memory.open_files, &memory.bodies, &memory.requests, &memory.answers, &memory.short_reads];
             parts.map(mib)
         };
-        assert_eq!(of(256), [32, 32, 144, 32, 16]);
+        assert_eq!(of(256), [32, 32, 160, 32, 16]);
         assert_eq!(of(1), of(256));
         assert_eq!(of(1024), [128, 128, 512, 128, 64]);
         assert_eq!(of(64 * 1024), [512, 256, 512, 256, 128]);
