@@ -184,6 +184,8 @@ def main(arguments):
         part.thread = threading.Thread(target=run, args=[part], daemon=True)
         part.thread.start()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    # A shell starts what runs in the background with SIGINT ignored, and programs that tests interrupt would inherit that; a handler is not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         watch(parts, begun)
     finally:
