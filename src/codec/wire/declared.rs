@@ -1,4 +1,4 @@
-//! The wire forms of what [`crate::model::api::declare`] declares: of each line the member's shape, reading it, and writing it, for a
+//! The wire forms of what `model::api::declare` declares: of each line the member's shape, reading it, and writing it, for a
 //! request as for an answer.
 
 use serde_json::Value;

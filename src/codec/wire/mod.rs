@@ -1,6 +1,6 @@
 //! The DynamoDB API's JSON, a file for each family of operations. [`request`] makes a typed request of a body, with the service's own type
-//! and constraint errors in its order; [`write`] writes a typed answer as a body. The other way, for a client of another service, [`ask`]
-//! writes the body of a typed request, and [`answer`] makes a typed answer of a body. Most of it follows from the declarations in
+//! and constraint errors in its order; [`write()`] writes a typed answer as a body. The other way, for a client of another service, [`ask`]
+//! writes the body of a typed request, and [`answer()`] makes a typed answer of a body. Most of it follows from the declarations in
 //! [`crate::model::api`].
 //!
 //! ```text
