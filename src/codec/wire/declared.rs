@@ -104,7 +104,7 @@ pub fn put_told<S, T: Field>(of: &S, name: &str, told: impl Fn(&S) -> Option<T>,
     }
 }
 
-/// `table_name` as the wire has it.
+/// The length of `pascal` of it.
 pub(super) const fn pascal_len(snake: &str) -> usize {
     let (mut at, mut count) = (0, 0);
     while at < snake.len() {
