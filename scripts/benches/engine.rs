@@ -9,7 +9,7 @@ use ddbfs::codec::json::document::Document;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database, Entries, Source};
 use ddbfs::engine::{Engine, EngineOptions};
-use ddbfs::model::api::{Call, CreateTableRequest, GetItemRequest, Placeholders, PutItemRequest, QueryRequest, ScanRequest};
+use ddbfs::model::api::{Call, CreateTableRequest, Done, GetItemRequest, Placeholders, PutItemRequest, QueryRequest, ScanRequest};
 use ddbfs::model::{AttributeValue, Item, Number, TableName};
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
@@ -183,16 +183,11 @@ fn fill(bed: &Bed, table: &TableName, count: u64) -> Fallible<()> {
             let sender = sender.clone();
             let request = PutItemRequest::new(table.clone(), item(n / 100, n % 100));
             // A full channel would block the writer thread: keep well under its bound.
-            database.start(Call::PutItem(request, Box::new(move |outcome| drop(sender.send(outcome.map(|_| ()))))));
+            database.start(Call::PutItem(request, Done::of(move |outcome| drop(sender.send(outcome.map(drop))))));
             if n % 2048 == 2047 {
                 let (done, wait) = std::sync::mpsc::sync_channel(1);
                 let request = PutItemRequest::new(table.clone(), item(n / 100, n % 100));
-                database.start(Call::PutItem(
-                    request,
-                    Box::new(move |_| {
-                        let _ = done.send(());
-                    }),
-                ));
+                database.start(Call::PutItem(request, Done::of(move |_| done.send(()).unwrap_or_default())));
                 let _ = wait.recv();
             }
         }

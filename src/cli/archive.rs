@@ -24,9 +24,9 @@ use super::in_flight::InFlight;
 use super::outcome::{CliError, Outcome, say};
 use crate::codec::calendar;
 use crate::database::{Browse, Entries, EntryKey, Position, Source, TextForm};
-use crate::engine::clock::{Clock, SystemClock};
 use crate::inspect::violations::table::value;
-use crate::model::api::{Call, DeleteItemRequest, Precondition, Version};
+use crate::model::api::{Call, DeleteItemRequest, Done, Precondition, Version};
+use crate::model::clock::{Clock, SystemClock};
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
 
 /// Deletes on their way at once.
@@ -213,7 +213,7 @@ fn delete(
         let (in_flight, deleted, left, failed) = (in_flight.clone(), deleted.clone(), left.clone(), failed.clone());
         database.start(Call::DeleteItem(
             request,
-            Box::new(move |outcome| {
+            Done::of(move |outcome| {
                 match outcome {
                     // Relaxed: leaving the gate orders the counts before the last look at them.
                     Ok(_) => drop(deleted.fetch_add(1, Ordering::Relaxed)),

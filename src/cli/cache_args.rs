@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::database::cached::{CACHE_BYTES_DEFAULT, CacheOptions, CachedDatabase, TTL_MS_DEFAULT};
 use crate::database::{Browse, Database};
-use crate::engine::clock::SystemClock;
+use crate::model::clock::SystemClock;
 use crate::store::memory_limit::memory_limit;
 
 const MIB: usize = 1024 * 1024;

@@ -17,7 +17,7 @@ use super::progress::Progress;
 use crate::codec::item_line;
 use crate::database::Browse;
 use crate::engine::EngineOptions;
-use crate::model::api::{Call, PutItemRequest};
+use crate::model::api::{Call, Done, PutItemRequest};
 use crate::model::{Item, TableName};
 
 /// Puts on their way at once: enough to fill the next group commit while one is under way.
@@ -161,7 +161,7 @@ impl Loader {
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
         self.database.start(Call::PutItem(
             PutItemRequest::new(self.table.clone(), item),
-            Box::new(move |outcome| {
+            Done::of(move |outcome| {
                 match outcome {
                     Ok(_) => {
                         let stored = count(&tally, |tally| &mut tally.stored);

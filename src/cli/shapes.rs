@@ -5,11 +5,11 @@ use clap::Args;
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::outcome::{CliError, Outcome, print};
-use crate::engine::clock::{Clock as _, SystemClock};
 use crate::fs::mount::text::pretty;
 use crate::fs::path::names::item_path;
 use crate::inspect::shapes::{json, markdown, read};
 use crate::model::Error;
+use crate::model::clock::{Clock as _, SystemClock};
 
 const AFTER_HELP: &str = "\
 Keys are generalised to patterns: USER#17 is USER#<n>. Examples:

@@ -20,7 +20,6 @@ use std::sync::Arc;
 
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
-use crate::engine::observer::Observer;
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::absence::Absence;
 use crate::model::api::backup::*;
@@ -36,7 +35,6 @@ use crate::model::api::*;
 use crate::model::error::StoreError;
 use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
-use crate::store::lead;
 
 pub use crate::codec::row::{BatchRows, Rows};
 pub use crate::model::api::Done;
@@ -75,7 +73,7 @@ macro_rules! methods {
     ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
         $(#[doc = concat!(stringify!($name), ", waited for.")]
         fn $method(&self, request: $request) -> Result<$response, Error> {
-            wait(|done| self.start(Call::$name(request, done)))
+            wait(CallContext::default(), |done| self.start(Call::$name(request, done)))
         })*
     };
 }
@@ -157,15 +155,12 @@ fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>>
     (select != Some(Select::Count)).then_some(items)
 }
 
-/// Runs a started operation to its end.
-pub(crate) fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
+/// Runs an operation to its end, which is started with whom to tell.
+pub(crate) fn wait<T: Send + 'static>(context: CallContext, start: impl FnOnce(Done<T>)) -> Result<T, Error> {
     // Room for the one message: who sends it may be the writer, which must not wait.
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-    let done = Box::new(move |outcome| {
-        // The receiver waits below; it cannot be gone.
-        let _ = sender.send(outcome);
-    });
-    lead(|| start(done));
+    // The receiver waits below; it cannot be gone.
+    start(Done::new(context.waited(), move |outcome| drop(sender.send(outcome))));
     receiver.recv().unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
 }
 
@@ -320,10 +315,10 @@ pub trait Browse: Database {
 
     /// Lets an observer hear of everything that is written from now on by this process. On return, whatever it did not hear of is seen by
     /// who reads.
-    fn observe(&self, observer: &Arc<dyn Observer>) -> Result<(), Error>;
+    fn observe(&self, observer: &Arc<dyn CommitObserver>) -> Result<(), Error>;
 
     /// The observer hears of nothing more but what is being told already.
-    fn unobserve(&self, observer: &Arc<dyn Observer>);
+    fn unobserve(&self, observer: &Arc<dyn CommitObserver>);
 
     /// Tells a keeper whenever this process is the only one on its data, from a thread of the store; see [`crate::store::Store::keep_alone`].
     fn keep_alone(&self, keeper: Arc<dyn crate::store::Keeper>) -> Result<(), Error>;

@@ -40,7 +40,7 @@
 //!
 //! catalog/         tables as plain data: definitions, states, ids; their stored form and a cache
 //!
-//! base/            keys of the store, stored forms and their versions, counters, capacity units, the clock
+//! base/            keys of the store, stored forms and their versions, counters, capacity units
 //! ```
 //!
 //! A feature is in the room of its name what it adds to a write or a read; what it does by itself, later, is in `background` or `jobs`;
@@ -73,5 +73,6 @@ pub(crate) mod time_to_live;
 mod tokens;
 pub(crate) mod write;
 
-pub use base::{clock, keys};
-pub use runtime::{BACKGROUND_PERIOD, BatchRows, Done, Engine, EngineOptions, Rows, hold, observer, witness};
+pub use crate::model::clock;
+pub use base::keys;
+pub use runtime::{BACKGROUND_PERIOD, BatchRows, Done, Engine, EngineOptions, Rows, hold};

@@ -11,6 +11,7 @@ use super::base::keys::{self, SourceId, Space, StoreKey};
 use super::base::walks;
 use super::runtime::{Shared, Transaction};
 use crate::model::Error;
+use crate::model::api::Done;
 use crate::model::error::StoreError;
 use crate::store::{Direction, Read};
 
@@ -50,7 +51,7 @@ pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
 /// Removes a source, piece after piece.
 pub fn start(shared: Arc<Shared>, source: SourceId) {
     let again = Arc::clone(&shared);
-    let next = Box::new(move |outcome: Result<bool, Error>| match outcome {
+    let next = Done::of(move |outcome: Result<bool, Error>| match outcome {
         Ok(true) => {
             again.pieces.grow();
             start(again, source);

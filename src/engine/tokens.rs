@@ -15,6 +15,7 @@ use super::base::parts::{bytes_of, parts_of};
 use super::runtime::{Shared, Transaction};
 use crate::codec::digest::Digest;
 use crate::model::Error;
+use crate::model::api::Done;
 use crate::model::error::StoreError;
 use crate::model::limits::CLIENT_TOKEN_VALID_MS;
 use crate::store::{Direction, Read, Write};
@@ -33,7 +34,7 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
         return Ok(());
     }
     let again = Arc::clone(shared);
-    let next = Box::new(move |outcome: Result<(), Error>| {
+    let next = Done::of(move |outcome: Result<(), Error>| {
         // What is left goes with the next tokens.
         if let Err(error) = outcome.and_then(|()| Ok(resume(&again)?)) {
             log::debug!("removal of expired client request tokens stopped: {error}");

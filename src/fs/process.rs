@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use super::recent::Recent;
 use super::time::now_ms;
+use crate::model::api::WaitPolicy;
 
 /// How long it is believed of which process a thread is: numbers are not used again that soon.
 const KNOWN_FOR_MS: u64 = 1_000;
@@ -26,13 +27,23 @@ const STAT_PATIENCE: Duration = Duration::from_millis(250);
 /// The field of `/proc/<pid>/stat` that tells when it began, in clock ticks since the machine did, counted from the state.
 const STARTED: usize = 19;
 
-/// The process behind a call.
+/// The process behind a call, and how long it may be let wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Caller {
     /// The calling thread, as the kernel names it; 0 when it is in another pid namespace.
     pub pid: u32,
     pub uid: u32,
     pub gid: u32,
+    /// For the observers of what it commits: by what the kernel holds while it waits for the answer.
+    pub wait: WaitPolicy,
+}
+
+impl Caller {
+    /// The same, that may be let wait so long.
+    #[must_use]
+    pub fn waiting(self, wait: WaitPolicy) -> Self {
+        Self { wait, ..self }
+    }
 }
 
 /// A process, in the pid namespace of this one.

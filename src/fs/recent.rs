@@ -11,8 +11,8 @@
 //! | `view::vetoes` | who tried to unlink a `schema.json` | its further deletes fail | 5 s | 1,000 |
 //! | the same | saved queries that a process removed | put back when it meets a veto | 5 s | 1,000 |
 //! | `mount::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
-//! | `view::lookers` | threads that read names only | they are told no attributes | 60 s | 1,000 |
-//! | `view::keeping` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
+//! | `view::kernel_cache` | threads that read names only | they are told no attributes | 60 s | 1,000 |
+//! | `view::kernel_cache` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
 //! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |
 //! | `view::seen` | texts that were read | a refused write tells what changed | none | 10,000, 16 MiB |
 //!

@@ -1,6 +1,6 @@
 //! The time of day.
 
-use crate::engine::clock::{Clock as _, SystemClock};
+use crate::model::clock::{Clock as _, SystemClock};
 
 /// Wall-clock time, milliseconds since the epoch.
 pub(in crate::fs) fn now_ms() -> u64 {

@@ -11,6 +11,7 @@ use crate::fs::node::attr::Attr;
 use crate::fs::open::OpenFlags;
 use crate::fs::process::Caller;
 use crate::fs::view::RenameFlags;
+use crate::model::api::WaitPolicy;
 
 /// Block size for programs that ask how much to read at once.
 const IO_BYTES: u32 = 128 * 1024;
@@ -76,8 +77,8 @@ pub fn errno(error: &FsError) -> Errno {
     Errno::from_i32(error.errno().code())
 }
 
-pub fn caller(request: &Request) -> Caller {
-    Caller { pid: request.pid(), uid: request.uid(), gid: request.gid() }
+pub fn caller(request: &Request, wait: WaitPolicy) -> Caller {
+    Caller { pid: request.pid(), uid: request.uid(), gid: request.gid(), wait }
 }
 
 pub fn open_flags(flags: i32) -> OpenFlags {

@@ -7,7 +7,7 @@
 //! options.rs     how to mount
 //! mountpoint.rs  what is mounted where; ending dead mounts
 //! ```
-//! What the kernel may keep of the answers is decided in `fs::view` (`lasting.rs`), and ended there (`ending.rs`) before a change is
+//! What the kernel may keep of the answers is decided in `fs::view::kernel_cache`, and ended there before a change is
 //! acknowledged, so that a write through any front end or process is seen by the next system call.
 
 mod convert;
@@ -93,7 +93,8 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     // Mounted from here on; requests wait in the kernel until the session runs.
     let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
-    view.mounted(Arc::new(Notifier::new(device, options.notify_timeout)?), mountpoint::remains(&mountpoint));
+    let notifier = Notifier::new(device, options.notify_timeout)?;
+    view.kernel_cache().mounted(Arc::new(notifier), mountpoint::remains(&mountpoint));
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();
     let of_session = Arc::clone(&when_finished);
@@ -103,7 +104,7 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
         of_unmount(ended)
     })?;
     if !options.no_keep
-        && let Err(error) = view.keep_while_alone()
+        && let Err(error) = view.kernel_cache().keep_while_alone()
     {
         log::warn!("the kernel keeps nothing: {error}");
     }
@@ -175,7 +176,7 @@ impl Mounted {
         let Some(session) = self.session.take() else { return Ok(()) };
         // Else their programs would hold the mount for ever.
         self.view.end_waiting();
-        self.view.stop_keeping();
+        self.view.kernel_cache().stop();
         if !session.is_finished()
             && let Err(error) = self.unmounter.lock().unmount()
         {
@@ -192,7 +193,7 @@ impl Mounted {
             log::warn!("{}: programs still use it", self.mountpoint.display());
             Ok(())
         };
-        self.view.unmounted();
+        self.view.kernel_cache().unmounted();
         // Last: it carries out the deletes that were put off, and a request still on its way could put off another.
         self.view.shut_down();
         ended

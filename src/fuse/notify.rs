@@ -1,7 +1,7 @@
 //! Tells the kernel that what it keeps is over, on threads of its own.
 //!
 //! A notification about a name waits until every call in its directory is answered, however many there are; so each has a thread, and a slow
-//! directory holds up no other. That ends by itself, as no call waits for a notification (`fs::view::ending`). If the process is killed
+//! directory holds up no other. That ends by itself, as no call waits for a notification (`fs::view::kernel_cache`). If the process is killed
 //! while one waits, the calls that it waits for are never answered: `cli::watchdog` ends that.
 //!
 //! A notification about attributes waits for nobody, and is all that an item needs that was written: of an inode that it knows the kernel takes
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::engine::observer::{Patience, Then};
-use crate::fs::view::{Kernel, Name, Notice, Pool};
+use crate::fs::view::{Invalidation, Kernel, Name, Pool};
+use crate::model::api::{Then, WaitPolicy};
 use crate::store::KEEP;
 
 /// Notifications about attributes at a time: they wait for nothing, but for an inode that the kernel is just dropping.
@@ -127,33 +127,34 @@ fn call(then: &Waiting) {
 }
 
 impl Kernel for Notifier {
-    fn tell(&self, notices: Vec<Notice>, patience: Patience, ended: Then, then: Then) {
+    fn invalidate(&self, invalidations: Vec<Invalidation>, wait: WaitPolicy, ended: Then, then: Then) {
         let waiting = Arc::new(Mutex::new(Some(then)));
-        let until = match patience {
-            Patience::Long => Some(LONG),
-            Patience::Short => Some(self.short),
-            Patience::None | Patience::Settled => None,
+        let until = match wait {
+            WaitPolicy::Long => Some(LONG),
+            WaitPolicy::Short => Some(self.short),
+            WaitPolicy::None | WaitPolicy::Settled => None,
         };
         match until {
             Some(until) => self.patience.add(Instant::now() + until, &waiting),
             None => call(&waiting),
         }
-        self.tell_all(notices, ended, waiting);
+        self.tell_all(invalidations, ended, waiting);
     }
 }
 
 impl Notifier {
-    fn tell_all(&self, notices: Vec<Notice>, ended: Then, waiting: Waiting) {
+    fn tell_all(&self, invalidations: Vec<Invalidation>, ended: Then, waiting: Waiting) {
         let (tell, names) = (Arc::clone(&self.tell), Arc::clone(&self.names));
         self.attributes.run(Box::new(move || {
-            let is_left = |notice: &Notice| !matches!(notice, Notice::Written(_, ino) if send_inode(&*tell, *ino));
-            let left: Vec<_> = notices.into_iter().filter(is_left).collect();
+            let is_left =
+                |invalidation: &Invalidation| !matches!(invalidation, Invalidation::Written(_, ino) if send_inode(&*tell, *ino));
+            let left: Vec<_> = invalidations.into_iter().filter(is_left).collect();
             if left.is_empty() {
                 ended();
                 return call(&waiting);
             }
             names.run(Box::new(move || {
-                left.iter().for_each(|notice| send(&*tell, notice));
+                left.iter().for_each(|invalidation| send(&*tell, invalidation));
                 ended();
                 call(&waiting);
             }));
@@ -161,11 +162,11 @@ impl Notifier {
     }
 }
 
-fn send(tell: &Tell, notice: &Notice) {
-    let (name, flags, ino) = match notice {
-        Notice::Written(name, ino) | Notice::Gone(name, ino) => (name, 0, Some(*ino)),
-        Notice::Changed(name, ino) => (name, EXPIRE_ONLY, Some(*ino)),
-        Notice::Dropped(name) => (name, 0, None),
+fn send(tell: &Tell, invalidation: &Invalidation) {
+    let (name, flags, ino) = match invalidation {
+        Invalidation::Written(name, ino) | Invalidation::Gone(name, ino) => (name, 0, Some(*ino)),
+        Invalidation::Changed(name, ino) => (name, EXPIRE_ONLY, Some(*ino)),
+        Invalidation::Dropped(name) => (name, 0, None),
     };
     send_entry(tell, name, flags);
     if let Some(ino) = ino {
@@ -212,7 +213,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(60);
 
     /// A kernel whose directory is held. Does who wrote wait for that? What is told in all when it is not held any more?
-    fn check(knows: bool, notice: Notice, waits: bool, told: &[i32]) {
+    fn check(knows: bool, invalidation: Invalidation, waits: bool, told: &[i32]) {
         let (directory, codes) = (Arc::new(Mutex::new(())), Arc::<Mutex<Vec<i32>>>::default());
         let (held, of_kernel, of_codes) = (directory.lock(), Arc::clone(&directory), Arc::clone(&codes));
         let (arrives, arrived) = channel();
@@ -226,23 +227,23 @@ mod tests {
         });
         let (then, gone) = channel();
         let waiting: Waiting = Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
-        Notifier::telling(PATIENCE, tell).unwrap().tell_all(vec![notice.clone()], Box::new(|| {}), waiting);
+        Notifier::telling(PATIENCE, tell).unwrap().tell_all(vec![invalidation.clone()], Box::new(|| {}), waiting);
         if waits {
             arrived.recv_timeout(PATIENCE).unwrap();
-            assert!(gone.try_recv().is_err(), "{notice:?}");
+            assert!(gone.try_recv().is_err(), "{invalidation:?}");
             drop(held);
         }
         gone.recv_timeout(PATIENCE).unwrap();
-        assert_eq!(*codes.lock(), told, "{notice:?}");
+        assert_eq!(*codes.lock(), told, "{invalidation:?}");
     }
 
     #[test]
     fn who_writes_an_item_that_the_kernel_knows_does_not_wait_for_its_directory() {
         let name = || Name { parent: 1, name: "i.json".to_owned() };
-        check(true, Notice::Written(name(), 7), false, &[INVAL_INODE]);
-        check(true, Notice::Dropped(name()), true, &[INVAL_ENTRY]);
-        check(true, Notice::Gone(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
-        check(true, Notice::Changed(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
-        check(false, Notice::Written(name(), 7), true, &[INVAL_INODE, INVAL_ENTRY, INVAL_INODE]);
+        check(true, Invalidation::Written(name(), 7), false, &[INVAL_INODE]);
+        check(true, Invalidation::Dropped(name()), true, &[INVAL_ENTRY]);
+        check(true, Invalidation::Gone(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
+        check(true, Invalidation::Changed(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
+        check(false, Invalidation::Written(name(), 7), true, &[INVAL_INODE, INVAL_ENTRY, INVAL_INODE]);
     }
 }

@@ -18,14 +18,15 @@ use fuser::{
     ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
-use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
+use super::convert::{self, Owner, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use super::options::MountOptions;
-use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::node::attr::Attr;
 use crate::fs::open::Bytes;
 use crate::fs::open::host::Host;
+use crate::fs::process::Caller;
 use crate::fs::view::{NewAttr, Place, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};
+use crate::model::api::WaitPolicy;
 
 /// What is told by LOOKUP and GETATTR may be kept as [`Attr::lasts`] says, nothing else.
 const TTL: Duration = Duration::ZERO;
@@ -71,27 +72,24 @@ impl Shell {
 /// Runs a call that is answered when it has been worked out: on a thread for what takes long, if it may.
 fn answer(view: &Arc<View>, call: &'static str, place: Place<'_>, work: impl FnOnce(&Arc<View>) + Send + 'static) {
     let again = Arc::clone(view);
-    let patience = match place {
-        Place::Inode(_) => Patience::Short,
-        Place::Name(..) | Place::Directory(_) => Patience::None,
-    };
-    patient(call, patience, || view.run_call(place, move || guard(call, || work(&again))));
+    guard(call, || view.run_call(place, move || guard(call, || work(&again))));
 }
 
-/// Runs a call, of a file or one that changes nothing: who waits for it holds no directory's lock in the kernel.
+/// Runs a call, of which a panic ends nothing else.
 fn guard(call: &'static str, work: impl FnOnce()) {
-    patient(call, patience().max(Patience::Short), work);
-}
-
-/// Runs a call during which the kernel holds the lock of a directory: nobody may wait for what waits for that.
-fn in_directory(call: &'static str, work: impl FnOnce()) {
-    patient(call, Patience::None, work);
-}
-
-fn patient(call: &'static str, patience: Patience, work: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(|| with_patience(patience, work))).is_err() {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
         log::error!("{call}: abandoned after a panic");
     }
+}
+
+/// Who asks by a call of a file, or one that changes nothing: it holds no directory's lock in the kernel.
+fn caller(request: &Request) -> Caller {
+    convert::caller(request, WaitPolicy::Short)
+}
+
+/// Who asks by a call during which the kernel holds the lock of a directory: nobody may wait for what waits for that.
+fn in_directory(request: &Request) -> Caller {
+    convert::caller(request, WaitPolicy::None)
 }
 
 fn reply_entry(reply: ReplyEntry, owner: Owner, entry: Result<Attr, FsError>) {
@@ -143,7 +141,7 @@ impl Filesystem for Shell {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let call = self.begin(request, "lookup", parent, Some(name));
-        let (caller, owner, owned) = (caller(request), self.owner, name.as_bytes().to_vec());
+        let (caller, owner, owned) = (in_directory(request), self.owner, name.as_bytes().to_vec());
         answer(&self.view, "lookup", Place::Name(parent.0, name.as_bytes()), move |view| {
             match call.end(view.lookup(caller, parent.0, &owned)) {
                 Ok(attr) => reply.entry_with_ttls(&attr.lasts.attr, &attr.lasts.name, &file_attr(&attr, owner), GENERATION),
@@ -206,7 +204,7 @@ impl Filesystem for Shell {
 
     fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
         let call = self.begin(request, "mknod", parent, Some(name));
-        let (view, caller, owner, name) = (Arc::clone(&self.view), caller(request), self.owner, name.as_bytes().to_vec());
+        let (view, caller, owner, name) = (Arc::clone(&self.view), in_directory(request), self.owner, name.as_bytes().to_vec());
         let make = move || {
             let made = match mode & libc::S_IFMT {
                 libc::S_IFREG => view.mknod(caller, parent.0, &name, mode),
@@ -216,28 +214,28 @@ impl Filesystem for Shell {
             reply_entry(reply, owner, call.end(made));
         };
         // Elsewhere: it waits for a commit.
-        in_directory("mknod", || self.view.run_elsewhere(Box::new(make)));
+        guard("mknod", || self.view.run_elsewhere(Box::new(make)));
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
         let call = self.begin(request, "mkdir", parent, Some(name));
-        let (caller, owner, name) = (caller(request), self.owner, name.as_bytes().to_vec());
+        let (caller, owner, name) = (in_directory(request), self.owner, name.as_bytes().to_vec());
         answer(&self.view, "mkdir", Place::Directory(parent.0), move |view| {
             reply_entry(reply, owner, call.end(view.mkdir(caller, parent.0, &name)));
         });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        in_directory("unlink", || {
+        guard("unlink", || {
             let call = self.begin(request, "unlink", parent, Some(name));
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
-            self.view.unlink(caller(request), parent.0, name.as_bytes(), done);
+            self.view.unlink(in_directory(request), parent.0, name.as_bytes(), done);
         });
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let call = self.begin(request, "rmdir", parent, Some(name));
-        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        let (caller, name) = (in_directory(request), name.as_bytes().to_vec());
         answer(&self.view, "rmdir", Place::Directory(parent.0), move |view| {
             reply_empty(reply, call.end(view.rmdir(caller, parent.0, &name)));
         });
@@ -245,7 +243,7 @@ impl Filesystem for Shell {
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let call = self.begin(request, "symlink", parent, Some(name));
-        let (caller, owner) = (caller(request), self.owner);
+        let (caller, owner) = (in_directory(request), self.owner);
         let (name, target) = (name.as_bytes().to_vec(), target.as_os_str().as_bytes().to_vec());
         answer(&self.view, "symlink", Place::Directory(parent.0), move |view| {
             reply_entry(reply, owner, call.end(view.symlink(caller, parent.0, &name, &target)));
@@ -262,11 +260,11 @@ impl Filesystem for Shell {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        in_directory("rename", || {
+        guard("rename", || {
             let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
             let call = self.begin(request, "rename", parent, Some(name));
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
-            self.view.rename(caller(request), from, to, rename_flags(flags), done);
+            self.view.rename(in_directory(request), from, to, rename_flags(flags), done);
         });
     }
 
@@ -319,7 +317,8 @@ impl Filesystem for Shell {
     ) {
         // After write(2) the kernel asks for the file's attributes; not so when it writes back what a mapping left.
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
-        patient("write", if is_mapped { Patience::Short } else { Patience::Settled }, || {
+        let wait = if is_mapped { WaitPolicy::Short } else { WaitPolicy::Settled };
+        guard("write", || {
             // The kernel never sends more than WRITE_BYTES_MAX.
             let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
             let call = self.begin(request, "write", ino, None);
@@ -327,7 +326,7 @@ impl Filesystem for Shell {
                 Ok(()) => reply.written(written),
                 Err(error) => reply.error(errno(&error)),
             });
-            self.view.write(caller(request), handle.0, offset, data, done);
+            self.view.write(convert::caller(request, wait), handle.0, offset, data, done);
         });
     }
 
@@ -367,8 +366,8 @@ impl Filesystem for Shell {
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        in_directory("opendir", || {
-            match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
+        guard("opendir", || {
+            match self.begin(request, "opendir", ino, None).end(self.view.opendir(in_directory(request), ino.0)) {
                 // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
                 Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
                 Err(error) => reply.error(errno(&error)),
@@ -377,9 +376,9 @@ impl Filesystem for Shell {
     }
 
     fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        in_directory("readdir", || {
+        guard("readdir", || {
             let call = self.begin(request, "readdir", ino, None);
-            let (view, caller) = (Arc::clone(&self.view), caller(request));
+            let (view, caller) = (Arc::clone(&self.view), in_directory(request));
             let list = move || {
                 let read = view.readdir(caller, handle.0, offset, &mut |entry, offset| {
                     reply.add(INodeNo(entry.ino), offset, file_type(entry.kind), entry.name)
@@ -482,7 +481,7 @@ impl Filesystem for Shell {
 
     fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
         let call = self.begin(request, "create", parent, Some(name));
-        let (view, caller, owner, name) = (Arc::clone(&self.view), caller(request), self.owner, name.as_bytes().to_vec());
+        let (view, caller, owner, name) = (Arc::clone(&self.view), in_directory(request), self.owner, name.as_bytes().to_vec());
         let flags = open_flags(flags);
         let make = move || match call.end(view.create(caller, parent.0, &name, mode, flags)) {
             Ok(created) => {
@@ -492,7 +491,7 @@ impl Filesystem for Shell {
             Err(error) => reply.error(errno(&error)),
         };
         // Elsewhere what waits for a commit.
-        in_directory("create", || if flags.exclusive { self.view.run_elsewhere(Box::new(make)) } else { make() });
+        guard("create", || if flags.exclusive { self.view.run_elsewhere(Box::new(make)) } else { make() });
     }
 
     fn ioctl(

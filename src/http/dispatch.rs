@@ -10,10 +10,10 @@ use tokio::task::block_in_place;
 
 use crate::codec::json::document::Document;
 use crate::database::Database;
+use crate::model::api::CallContext;
 use crate::model::api::operation::Way;
 use crate::protocol::operation::{Finish, closed};
 use crate::protocol::{Answered, Context, Failure, Operation};
-use crate::store::{lead, lead_around};
 
 /// A request that was run: its answer's body, or whom to wait for.
 #[allow(missing_debug_implementations)]
@@ -37,14 +37,16 @@ pub fn begin(
     let context = Context { operation: operation.name, database: database.as_ref(), host };
     let (sender, mut receiver) = oneshot::channel();
     // The receiver is gone when the client is: nobody to tell.
-    let start = || (operation.handler)(json, &context, Answered::new(move |finish| drop(sender.send(finish))));
-    match operation.way {
-        Way::Reads => start(),
-        Way::Controls | Way::Passes if may_wait => start(),
+    let by = match operation.way {
+        Way::Writes if may_wait => CallContext::default().waited(),
         // The runtime moves the other connections away from this thread.
-        Way::Controls | Way::Passes => block_in_place(start),
-        Way::Writes if may_wait => lead(start),
-        Way::Writes => lead_around(|wait| block_in_place(wait), start),
+        Way::Writes => CallContext { commit_inline: Some(|commit| block_in_place(commit)), ..CallContext::default() },
+        Way::Reads | Way::Controls | Way::Passes => CallContext::default(),
+    };
+    let start = || (operation.handler)(json, &context, Answered::new(by, move |finish| drop(sender.send(finish))));
+    match operation.way {
+        Way::Controls | Way::Passes if !may_wait => block_in_place(start),
+        _ => start(),
     }?;
     match receiver.try_recv() {
         Ok(finish) => finish().map(Begun::Done),

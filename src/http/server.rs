@@ -24,7 +24,7 @@ use super::route::{HEAD_BYTES_MAX, Service};
 use super::sigv4::{Credentials, Verifier};
 use super::timeouts::{TimeoutStream, Timeouts};
 use crate::database::Database;
-use crate::engine::clock::{Clock, SystemClock};
+use crate::model::clock::{Clock, SystemClock};
 use crate::store::budget::Memory;
 
 /// Threads that answer requests, at least and at most: as many as there are processors.

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::authorization;
 use super::sign_time::SignTime;
-use crate::engine::clock::Clock;
+use crate::model::clock::Clock;
 
 /// How far a request's date may be from ours.
 pub const SKEW_SECONDS_MAX: u64 = 15 * 60;

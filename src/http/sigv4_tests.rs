@@ -6,7 +6,7 @@ use data_encoding::HEXLOWER;
 use hyper::header::{HeaderName, HeaderValue};
 
 use super::*;
-use crate::engine::clock::ManualClock;
+use crate::model::clock::ManualClock;
 
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 /// 2015-08-30 12:36:00.

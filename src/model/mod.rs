@@ -6,6 +6,7 @@
 pub mod api;
 pub mod arn;
 pub mod attribute_value;
+pub mod clock;
 pub mod document_path;
 pub mod error;
 pub mod item;

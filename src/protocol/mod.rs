@@ -19,6 +19,7 @@ pub mod operation;
 use crate::codec::json::document::Document;
 use crate::codec::wire::WireError;
 use crate::database::Database;
+use crate::model::api::CallContext;
 
 pub use failure::Failure;
 pub use operation::{Answered, Context, Length, Operation, Service};
@@ -42,12 +43,19 @@ pub fn find(name: &str) -> Option<&'static Operation> {
 /// # Errors
 /// What the request or its operation failed with.
 pub fn call(name: &str, json: impl Into<Document>, database: &dyn Database, host: &str) -> Result<Vec<u8>, Failure> {
+    call_by(CallContext::default(), name, json.into(), database, host)
+}
+
+/// The same, for whom `by` says.
+///
+/// # Errors
+/// As of [`call`].
+pub fn call_by(by: CallContext, name: &str, json: Document, database: &dyn Database, host: &str) -> Result<Vec<u8>, Failure> {
     let operation = find(name).ok_or(Failure::UnknownOperation)?;
-    let json = json.into();
     if !json.root().is_object() {
         return Err(WireError::NotAnObject.into());
     }
-    operation.on(database).run(json, &Context { operation: operation.name, database, host })
+    operation.on(database).run(json, &Context { operation: operation.name, database, host }, by)
 }
 
 #[cfg(test)]

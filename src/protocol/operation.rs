@@ -13,7 +13,7 @@ use crate::codec::wire::{self, WireError};
 use crate::database::{Database, Done};
 use crate::model::Error;
 use crate::model::api::operation::Way;
-use crate::model::api::{Call, VerbatimRequest};
+use crate::model::api::{Call, CallContext, VerbatimRequest};
 use crate::model::error::{Layer, StoreError};
 
 /// Which of the two services of the API an operation belongs to.
@@ -54,7 +54,10 @@ impl std::fmt::Debug for Context<'_> {
 pub type Finish = Box<dyn FnOnce() -> Result<Vec<u8>, Failure> + Send>;
 
 /// Hears of the outcome of a started operation, once, on whatever thread finished it.
-pub struct Answered(Box<dyn FnOnce(Finish) + Send>);
+pub struct Answered {
+    context: CallContext,
+    hear: Box<dyn FnOnce(Finish) + Send>,
+}
 
 impl std::fmt::Debug for Answered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -65,8 +68,8 @@ impl std::fmt::Debug for Answered {
 impl Answered {
     /// `hear` must not block.
     #[must_use]
-    pub fn new(hear: impl FnOnce(Finish) + Send + 'static) -> Self {
-        Self(Box::new(hear))
+    pub fn new(context: CallContext, hear: impl FnOnce(Finish) + Send + 'static) -> Self {
+        Self { context, hear: Box::new(hear) }
     }
 
     /// What to give to the database; `write` appends the body of a response.
@@ -77,12 +80,12 @@ impl Answered {
             write(&outcome?, &mut out);
             Ok(out)
         };
-        Box::new(move |outcome| (self.0)(Box::new(move || body(outcome))))
+        Done::new(self.context, move |outcome| (self.hear)(Box::new(move || body(outcome))))
     }
 
     /// Tells of an answer that is there.
     pub fn body(self, body: Vec<u8>) {
-        (self.0)(Box::new(move || Ok(body)));
+        (self.hear)(Box::new(move || Ok(body)));
     }
 }
 
@@ -200,15 +203,15 @@ impl Operation {
         if database.is_elsewhere() { Self { way: Way::Passes, handler: pass, ..*self } } else { *self }
     }
 
-    /// Runs it to its end.
+    /// Runs it to its end, for whom `by` says.
     ///
     /// # Errors
     /// What the request or the operation failed with.
-    pub fn run(&self, json: Document, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+    pub fn run(&self, json: Document, context: &Context<'_>, by: CallContext) -> Result<Vec<u8>, Failure> {
         // Room for the one message: who sends it may be the writer, which must not wait.
         let (sender, receiver) = sync_channel(1);
         // The receiver waits below; it cannot be gone.
-        (self.handler)(json, context, Answered::new(move |finish: Finish| drop(sender.send(finish))))?;
+        (self.handler)(json, context, Answered::new(by, move |finish: Finish| drop(sender.send(finish))))?;
         receiver.recv().map_or_else(|_| Err(closed()), |finish| finish())
     }
 }

@@ -21,8 +21,8 @@ mod tests;
 use std::ops::{Bound, ControlFlow};
 
 pub use crate::codec::key::prefix_end;
+use crate::model::api::CommitInline;
 pub use crate::model::error::StoreError;
-pub use writer::{lead, lead_around};
 
 /// The longest key of the interface: enough for index id, digests, two sort keys with escapes.
 pub const KEY_BYTES_MAX: usize = 8 * 1024;
@@ -98,7 +98,7 @@ pub trait Write: Read {
     fn as_read(&self) -> &dyn Read;
 }
 
-/// One atomic change, run on the writer thread, or on the one that submits it, see [`lead`].
+/// One atomic change, run on the writer thread, or on the one that submits it, see [`WriteJob::commit_inline`].
 pub trait WriteJob: Send {
     /// Reads and writes. Runs again from the start when the transaction had to be repeated (map growth), so it keeps no state
     /// from an earlier run. A job that decides to change nothing writes nothing and returns `Ok`. `Err` is a failure of the store
@@ -111,8 +111,13 @@ pub trait WriteJob: Send {
         false
     }
 
+    /// How the submitting thread commits it itself while nobody else writes; `None`: it is always queued.
+    fn commit_inline(&self) -> Option<CommitInline> {
+        None
+    }
+
     /// Called once, after the change is durable or has failed. Runs on the writer thread, or inside `submit` when the store is
-    /// closed or the thread [leads](lead): must not block.
+    /// closed or it was committed inline: must not block.
     fn done(self: Box<Self>, result: Result<(), StoreError>);
 }
 

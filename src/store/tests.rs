@@ -14,7 +14,8 @@ use proptest::prelude::*;
 
 use super::lmdb::{LmdbOptions, LmdbStore};
 use super::memory::MemoryStore;
-use super::{BatchHook, Direction, KEY_BYTES_MAX, KeyRange, Read, Store, StoreError, Write, WriteJob, lead, prefix_end};
+use super::{BatchHook, Direction, KEY_BYTES_MAX, KeyRange, Read, Store, StoreError, Write, WriteJob, prefix_end};
+use crate::model::api::CommitInline;
 
 type Outcome = Result<(), StoreError>;
 
@@ -22,6 +23,8 @@ type Outcome = Result<(), StoreError>;
 struct Job<R, D> {
     run: R,
     done: D,
+    /// Its thread commits it itself if it may.
+    is_inline: bool,
 }
 
 impl<R, D> WriteJob for Job<R, D>
@@ -33,6 +36,10 @@ where
         (self.run)(batch)
     }
 
+    fn commit_inline(&self) -> Option<CommitInline> {
+        self.is_inline.then_some(|commit| commit())
+    }
+
     fn done(self: Box<Self>, result: Outcome) {
         (self.done)(result);
     }
@@ -40,9 +47,17 @@ where
 
 /// Submits a job; its outcome comes out of the channel.
 pub(super) fn submit(store: &dyn Store, run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static) -> mpsc::Receiver<Outcome> {
+    submit_as(store, false, run)
+}
+
+fn submit_as(
+    store: &dyn Store,
+    is_inline: bool,
+    run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
+) -> mpsc::Receiver<Outcome> {
     let (sender, receiver) = mpsc::channel();
     let done = move |result| sender.send(result).unwrap_or_default();
-    store.submit(Box::new(Job { run, done }));
+    store.submit(Box::new(Job { run, done, is_inline }));
     receiver
 }
 
@@ -248,7 +263,7 @@ fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
             assert_eq!(result, Ok(()));
             sender.send(current().id()).unwrap_or_default();
         };
-        lead(|| store.submit(Box::new(Job { run, done })));
+        store.submit(Box::new(Job { run, done, is_inline: true }));
         last = Some((receiver.recv().expect("it runs"), receiver.recv().expect("it ends")));
         if last == Some((current().id(), current().id())) {
             break;
@@ -302,7 +317,7 @@ fn lead_held(store: &Arc<dyn Store>, within: impl FnOnce() + Send + 'static) -> 
                 ended.send(()).unwrap_or_default();
             },
         );
-        lead(|| of_thread.submit(Box::new(Job { run, done })));
+        of_thread.submit(Box::new(Job { run, done, is_inline: true }));
         // Already so, unless a slow commit has stopped leading for a while.
         has_ended.recv().expect("the job ends");
     });
@@ -336,7 +351,7 @@ fn what_the_end_of_a_led_job_submits_is_queued() {
         let again = Arc::clone(&store);
         let (release, leader) = lead_held(&store, move || {
             let run = move |_: &mut dyn Write| sender.send(current().id()).map_err(|_| StoreError::Closed);
-            lead(|| again.submit(Box::new(Job { run, done: |_| {} })));
+            again.submit(Box::new(Job { run, done: |_| {}, is_inline: true }));
         });
         let leads = leader.thread().id();
         drop(release);
@@ -349,7 +364,7 @@ fn what_the_end_of_a_led_job_submits_is_queued() {
 fn a_panic_in_a_led_job_is_its_own_failure() {
     on_both(|store| {
         assert_eq!(lead_until_led(&*store, OFTEN).0, current().id());
-        let panicking = lead(|| submit(&*store, |_| panic!("on purpose")));
+        let panicking = submit_as(&*store, true, |_| panic!("on purpose"));
         assert!(matches!(panicking.recv(), Ok(Err(StoreError::Io(_)))));
         put(&*store, b"a", b"1").expect("a write");
         assert_eq!(lead_until_led(&*store, OFTEN).0, current().id());

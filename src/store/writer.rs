@@ -4,13 +4,12 @@
 //! up and share the next commit. When a batch of several jobs fails, each runs again in a transaction of its own, so only the
 //! guilty one fails.
 //!
-//! A writer that is alone is its own committer: while nobody else writes, a thread that waits for its write anyway (see [`lead`]) runs and
+//! A writer that is alone is its own committer: while nobody else writes, a thread that waits for its write anyway ([`WriteJob::commit_inline`]) runs and
 //! commits it itself, which saves two changes of threads. What comes meanwhile is queued for the thread, as ever.
 //!
 //! One thread, and not each writer for itself, as LMDB lets one write at a time: writers that commit themselves sync once each, however
 //! many they are. Measured with 16 of them, 3,000 durable puts a second; queued to one thread, 12,000 to 15,000.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
@@ -64,39 +63,6 @@ pub(super) trait Backend: Send + Sync + 'static {
     fn is_free_here(&self) -> bool;
 }
 
-/// Runs what may wait for the disk, on the same thread.
-pub type Around = fn(&mut dyn FnMut());
-
-thread_local! {
-    /// How this thread commits what it submits, if it does.
-    static LEADS: Cell<Option<Around>> = const { Cell::new(None) };
-}
-
-/// Gives this thread back what it was.
-struct Restore(Option<Around>);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        LEADS.set(self.0);
-    }
-}
-
-fn with_lead<T>(leads: Option<Around>, call: impl FnOnce() -> T) -> T {
-    let _restore = Restore(LEADS.replace(leads));
-    call()
-}
-
-/// Runs `submit`, which gives jobs to a store, on a thread that has nothing else to do until they are done: each is committed on it, within
-/// `around`, and told, when nobody else writes. So this thread must not hold a lock that the end of a job takes.
-pub fn lead_around<T>(around: Around, submit: impl FnOnce() -> T) -> T {
-    with_lead(Some(around), submit)
-}
-
-/// [`lead_around`], where nobody minds that the thread waits.
-pub fn lead<T>(submit: impl FnOnce() -> T) -> T {
-    lead_around(|wait| wait(), submit)
-}
-
 /// The queue and its thread.
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -121,7 +87,7 @@ impl Writer {
         Ok(Self { shared, backend, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a job; or runs it, see [`lead`]. After [`Writer::close`] the job fails at once, on the calling thread.
+    /// Queues a job; or runs it, see [`WriteJob::commit_inline`]. After [`Writer::close`] the job fails at once, on the calling thread.
     pub fn submit(&self, job: Box<dyn WriteJob>) {
         let mut queue = self.shared.queue.lock();
         if queue.closed {
@@ -130,13 +96,13 @@ impl Writer {
             tell(job, Err(StoreError::Closed));
             return;
         }
-        if let Some(around) = LEADS.get().filter(|_| queue.is_idle() && self.backend.is_free_here()) {
+        if let Some(around) = job.commit_inline().filter(|_| queue.is_idle() && self.backend.is_free_here()) {
             (queue.leader, queue.wake_at) = (Some(std::thread::current().id()), 0);
             drop(queue);
             let _leader = Leader(&self.shared, Instant::now());
             let mut jobs = VecDeque::from([job]);
-            // What the job's end submits is queued: no recursion.
-            return with_lead(None, || around(&mut || self.shared.commit_all(&*self.backend, std::mem::take(&mut jobs))));
+            // What the job's end submits is queued, as there is a leader: no recursion.
+            return around(&mut || self.shared.commit_all(&*self.backend, std::mem::take(&mut jobs)));
         }
         queue.jobs.push_back(job);
         // Equal, not more: one call wakes the thread, the submitters after it are spared theirs.

@@ -282,15 +282,15 @@ fn started_requests_hold_nobody() {
         let item = Item::from([("pk", s("a")), ("sk", n(&number.to_string()))]);
         client.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), item),
-            Box::new(move |outcome| {
-                one.send(outcome.map(|response| response.consumed_capacity.table)).unwrap();
+            Done::of(move |outcome| {
+                one.send(outcome.map(|response: PutItemResponse| response.consumed_capacity.table)).unwrap();
             }),
         ));
         let statement = ExecuteStatementRequest::new("x");
         client.start(Call::ExecuteStatement(
             statement,
-            Box::new(move |outcome| {
-                other.send(outcome.map(|response| response.consumed_capacity.table)).unwrap();
+            Done::of(move |outcome| {
+                other.send(outcome.map(|response: ExecuteStatementResponse| response.consumed_capacity.table)).unwrap();
             }),
         ));
     }
@@ -319,7 +319,7 @@ fn a_request_that_is_lost_is_told() {
     for _ in 0..40 {
         let sender = sender.clone();
         let held = Held(sender);
-        client.start(Call::PutItem(PutItemRequest::new(table("Tab"), Item::default()), Box::new(move |_| drop(held))));
+        client.start(Call::PutItem(PutItemRequest::new(table("Tab"), Item::default()), Done::of(move |_| drop(held))));
     }
     for _ in 0..40 {
         receiver.recv_timeout(PATIENCE).unwrap();

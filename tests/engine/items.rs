@@ -352,7 +352,7 @@ fn one_batch_of_many_writers_counts_right() {
         // A refused put in the midst must not disturb the others.
         let item = if i % 10 == 9 { Item::from([("pk", s("x"))]) } else { item };
         let request = PutItemRequest::new(table("Tab"), item);
-        database.start(Call::PutItem(request, Box::new(move |outcome| sender.send(outcome.is_ok()).unwrap())));
+        database.start(Call::PutItem(request, Done::of(move |outcome| sender.send(outcome.is_ok()).unwrap())));
     }
     let done = (0..500).filter(|_| receiver.recv().unwrap()).count();
     assert_eq!(done, 450);

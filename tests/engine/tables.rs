@@ -392,7 +392,7 @@ fn removal_of_a_large_table_ends_after_a_restart() {
     for i in 0..6_000 {
         let item = Item::from([("pk", s(&(i % 7).to_string())), ("sk", s(&i.to_string())), ("a", s("x"))]);
         let sender = sender.clone();
-        let done = Box::new(move |outcome: Result<PutItemResponse, Error>| sender.send(outcome.is_ok()).unwrap());
+        let done = Done::of(move |outcome: Result<PutItemResponse, Error>| sender.send(outcome.is_ok()).unwrap());
         database.start(Call::PutItem(PutItemRequest::new(table("Tab"), item), done));
     }
     assert!((0..6_000).all(|_| receiver.recv().unwrap()));

@@ -355,16 +355,16 @@ struct Faulty;
 impl Database for Faulty {
     fn start(&self, call: Call) {
         match call {
-            Call::ListStreams(_, done) => done(Err(StreamError::Trimmed.into())),
-            Call::GetRecords(_, done) => done(Err(StreamError::ExpiredIterator.into())),
-            Call::DescribeTable(_, done) => done(Err(Error::DeletionProtected)),
+            Call::ListStreams(_, done) => done.tell(Err(StreamError::Trimmed.into())),
+            Call::GetRecords(_, done) => done.tell(Err(StreamError::ExpiredIterator.into())),
+            Call::DescribeTable(_, done) => done.tell(Err(Error::DeletionProtected)),
             Call::ListTables(_, done) => {
-                done(Ok(ListTablesResponse { table_names: vec![], last_evaluated_table_name: Some("abc".to_owned()) }));
+                done.tell(Ok(ListTablesResponse { table_names: vec![], last_evaluated_table_name: Some("abc".to_owned()) }));
             }
-            Call::DeleteTable(_, done) => done(Err(Error::Store(ddbfs::store::StoreError::NoSpace))),
+            Call::DeleteTable(_, done) => done.tell(Err(Error::Store(ddbfs::store::StoreError::NoSpace))),
             Call::PutItem(_, done) => {
                 let item = Box::new(Item::from([("pk", AttributeValue::S("a".to_owned()))]));
-                done(Err(Error::ConditionalCheckFailed { item: Some(item) }));
+                done.tell(Err(Error::ConditionalCheckFailed { item: Some(item) }));
             }
             Call::DeleteItem(..) | Call::UpdateItem(..) | Call::BatchWriteItem(..) | Call::TransactWriteItems(..) => drop(call),
             call => panic!("{}", call.name()),

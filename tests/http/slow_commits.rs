@@ -11,6 +11,7 @@ use crate::support::http::{api, ok, options, read_answer};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::http::Server;
+use ddbfs::model::api::CommitInline;
 use ddbfs::model::error::StoreError;
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{BatchHook, Read, Store, StoreInfo, Write, WriteJob};
@@ -46,6 +47,10 @@ impl WriteJob for SlowJob {
 
     fn is_removal(&self) -> bool {
         self.job.is_removal()
+    }
+
+    fn commit_inline(&self) -> Option<CommitInline> {
+        self.job.commit_inline()
     }
 
     fn done(self: Box<Self>, result: Result<(), StoreError>) {

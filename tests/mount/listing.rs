@@ -83,7 +83,7 @@ fn is_dot(name: &str) -> bool {
 fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
     for (folder, seed) in FOLDERS.iter().zip(1..) {
         let p = Process::new(&[FLAT, ORDERS]);
-        p.view.keep_while_alone().unwrap();
+        p.view.kernel_cache().keep_while_alone().unwrap();
         let mut numbers = Numbers(seed);
         let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
         let name_of = |number: u64| format!("n{number:04}");
@@ -133,7 +133,7 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
 #[test]
 fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
     let p = Process::new(&[ORDERS]);
-    p.view.keep_while_alone().unwrap();
+    p.view.kernel_cache().keep_while_alone().unwrap();
     for name in ["a", "c"] {
         FOLDERS[1].put(&*p.db, name, 1);
     }
@@ -155,7 +155,7 @@ fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
 #[test]
 fn who_reads_names_only_makes_the_kernel_know_few_nodes() {
     let p = Process::new(&[ORDERS]);
-    p.view.keep_while_alone().unwrap();
+    p.view.kernel_cache().keep_while_alone().unwrap();
     for number in 0..80 {
         let json = format!(r#"{{"pk":"u{}","sk":"o{number}"}}"#, number / 8);
         put(&*p.db, "Orders", &json);

@@ -14,7 +14,7 @@ use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::TableName;
 use ddbfs::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedPlace};
-use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest, Precondition};
+use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest, Done, Precondition};
 use ddbfs::store::memory::MemoryStore;
 
 /// Long enough on any machine; a test that waits for so long fails.
@@ -359,7 +359,7 @@ fn the_delete_that_parks_is_one_transaction() {
         let (sender, receiver) = std::sync::mpsc::channel();
         db.park_item_then(
             ParkRequest { delete, place, content: b"text".to_vec() },
-            Box::new(move |ended| sender.send(ended).unwrap()),
+            Done::of(move |ended| sender.send(ended).unwrap()),
         );
         receiver.recv().unwrap()
     };

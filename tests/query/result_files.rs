@@ -327,7 +327,7 @@ fn a_stat_ends_with_its_caller() {
     let sent = std::process::Command::new("bash")
         .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
         .status();
-    let (view, caller) = (mount.view(), Caller { pid, uid: 0, gid: 0 });
+    let (view, caller) = (mount.view(), Caller { pid, ..Caller::default() });
     let mut ino = ddbfs::fs::node::ROOT_INO;
     for name in ["Readings", "query", "@pk=megabyte", "items.ndjson"] {
         ino = view.lookup(caller, ino, name.as_bytes()).unwrap().ino;

@@ -354,7 +354,7 @@ fn a_listing_that_finds_nothing_ends_with_its_caller() {
         .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
         .status();
     let list = |path: &str, pid: u32| {
-        let (view, caller) = (mount.view(), Caller { pid, uid: 0, gid: 0 });
+        let (view, caller) = (mount.view(), Caller { pid, ..Caller::default() });
         let mut ino = ddbfs::fs::node::ROOT_INO;
         for name in path.split('/') {
             ino = view.lookup(caller, ino, name.as_bytes()).unwrap().ino;

@@ -44,13 +44,13 @@ impl Process {
             create_table(&*db, table);
         }
         let db: Arc<dyn Browse> = db;
-        let caller = Caller { pid: std::process::id(), uid: 0, gid: 0 };
+        let caller = Caller { pid: std::process::id(), ..Caller::default() };
         Self { view: View::new(Arc::clone(&db), ViewOptions::default()), db, caller }
     }
 
     /// The same mount as that process sees it.
     pub fn of_process(&self, pid: u32) -> Self {
-        Self { view: Arc::clone(&self.view), db: Arc::clone(&self.db), caller: Caller { pid, uid: 0, gid: 0 } }
+        Self { view: Arc::clone(&self.view), db: Arc::clone(&self.db), caller: Caller { pid, ..Caller::default() } }
     }
 
     pub fn stat(&self, path: &str) -> Ended<Attr> {

@@ -11,6 +11,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{Answer, Client, Service};
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Error;
+use ddbfs::model::api::CallContext;
 use ddbfs::protocol::{self, Failure};
 use ddbfs::store::memory::MemoryStore;
 use serde_json::Value;
@@ -141,7 +142,7 @@ impl Through {
         let body = Document::parse(body.as_bytes().to_vec()).ok()?;
         let answer = match protocol::find(operation) {
             Some(found) if body.root().is_object() => {
-                found.run(body, &protocol::Context { operation: found.name, database, host: "host:1" })
+                found.run(body, &protocol::Context { operation: found.name, database, host: "host:1" }, CallContext::default())
             }
             _ => protocol::call(operation, body, database, "host:1"),
         };

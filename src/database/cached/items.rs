@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::timed::Timed;
-use crate::engine::clock::Clock;
+use crate::model::clock::Clock;
 use crate::model::{Item, TableName};
 
 /// Counted for an entry beside its item.

@@ -21,7 +21,7 @@ use items::ItemCache;
 use pages::PageCache;
 
 use crate::database::{Browse, CacheCounters};
-use crate::engine::clock::Clock;
+use crate::model::clock::Clock;
 
 /// `record-ttl-millis` and `query-ttl-millis` of a DAX parameter group.
 pub const TTL_MS_DEFAULT: u64 = 300_000;

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use super::timed::Timed;
 use crate::codec::row::{Row, Rows};
 use crate::database::gather;
-use crate::engine::clock::Clock;
 use crate::model::api::{ConsumedCapacity, Page, QueryRequest, ScanRequest};
+use crate::model::clock::Clock;
 use crate::model::{Error, Item, TableName};
 
 /// Counted for an answer beside the values of its items and of its request.

@@ -32,7 +32,7 @@ impl Database for CachedDatabase {
                 let deleted = self.inner.delete_table(request);
                 // After the delete, which also voids the reads under way: before, they would leave items of a table that is gone.
                 self.forget_table(&table);
-                done(deleted);
+                done.tell(deleted);
             }
             call => match self.written(&call) {
                 written if written.is_empty() => self.inner.start(call),
@@ -178,18 +178,18 @@ impl CachedDatabase {
             return self.inner.start(Call::GetItem(request, done));
         }
         let fill = match self.items.get(&request.table_name, &request.key) {
-            Cached::Hit(item) => return done(Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity::default() })),
+            Cached::Hit(item) => return done.tell(Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity::default() })),
             Cached::Miss(fill) => fill,
         };
         let items = Arc::clone(&self.items);
-        let filled = move |outcome: Result<GetItemResponse, Error>| {
+        let filled = done.after(move |outcome: Result<GetItemResponse, Error>| {
             match &outcome {
                 Ok(response) => items.fill(fill, response.item.clone()),
                 Err(_) => items.abandon(&fill),
             }
-            done(outcome);
-        };
-        self.inner.start(Call::GetItem(request, Box::new(filled)));
+            outcome
+        });
+        self.inner.start(Call::GetItem(request, filled));
     }
 
     fn forget_table(&self, table: &TableName) {

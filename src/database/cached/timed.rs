@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::database::bounded::OfBytes;
-use crate::engine::clock::Clock;
+use crate::model::clock::Clock;
 
 /// See the module. The least recently used is pushed out.
 #[derive(Debug)]

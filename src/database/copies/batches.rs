@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use super::tally::{Counts, Patience, is_throttled, patiently};
 use super::{CopyError, Side};
 use crate::model::api::common::ReturnConsumedCapacity;
-use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, Call, PutItemRequest, TableWrites, WriteRequest};
+use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, Call, Done, PutItemRequest, TableWrites, WriteRequest};
 use crate::model::error::StoreError;
 use crate::model::error::exception::VALIDATION;
 use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
@@ -106,7 +106,7 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
         };
         let sender = sender.clone();
         // The receiver waits below; it cannot be gone.
-        let done = Box::new(move |outcome| drop(sender.send((place, outcome))));
+        let done = Done::of(move |outcome| drop(sender.send((place, outcome))));
         side.database.start(Call::BatchWriteItem(request, done));
     }
     drop(sender);

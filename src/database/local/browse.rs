@@ -18,11 +18,11 @@ use crate::engine::base::counters::CollectionValue;
 use crate::engine::base::keys::{self, EntryAddress, SourceId, Space};
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::absence;
-use crate::engine::observer::Observer;
 use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
 use crate::engine::runtime::View;
 use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::model::api::CommitObserver;
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
@@ -253,7 +253,7 @@ impl Browse for LocalDatabase {
     fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
         let timer = self.engine.timer(MeteredOperation::DeleteItem);
         let tables = vec![request.delete.table_name.clone()];
-        self.engine.park_item_then(request, Box::new(move |outcome| done(timer.end(&tables, outcome, |_| None))));
+        self.engine.park_item_then(request, done.after(move |outcome| timer.end(&tables, outcome, |_| None)));
     }
 
     fn parked(
@@ -277,11 +277,11 @@ impl Browse for LocalDatabase {
         self.engine.store_info()
     }
 
-    fn observe(&self, observer: &Arc<dyn Observer>) -> Result<(), Error> {
+    fn observe(&self, observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
         self.engine.observe(observer)
     }
 
-    fn unobserve(&self, observer: &Arc<dyn Observer>) {
+    fn unobserve(&self, observer: &Arc<dyn CommitObserver>) {
         self.engine.unobserve(observer);
     }
 

@@ -19,11 +19,16 @@ macro_rules! engine {
             match call { $(Call::$name(request, done) => engine!(@$way engine, $method, request, done),)* }
         }
     };
-    (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done($engine.$method(&$request)) };
-    (@Controls $engine:ident, $method:ident, $request:ident, $done:ident) => { $done($engine.$method($request)) };
+    (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method(&$request)) };
+    // Of the control plane this alone ends what a kernel may keep.
+    (@Controls $engine:ident, delete_table, $request:ident, $done:ident) => {{
+        let deleted = $engine.delete_table($request, $done.context.wait);
+        $done.tell(deleted)
+    }};
+    (@Controls $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method($request)) };
     (@Passes $engine:ident, $method:ident, $request:ident, $done:ident) => {{
         drop($request);
-        $done(Err(NOT_ELSEWHERE));
+        $done.tell(Err(NOT_ELSEWHERE));
     }};
     (@Writes $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
 }
@@ -62,15 +67,15 @@ impl LocalDatabase {
             Call::ExecuteStatement(request, done) => {
                 let timer = self.engine.timer(MeteredOperation::ExecuteStatement);
                 let statement = request.statement.clone();
-                let timed = move |outcome: Result<ExecuteStatementResponse, Error>| {
+                let timed = done.after(move |outcome: Result<ExecuteStatementResponse, Error>| {
                     // Which table a statement is about is read again where it failed.
                     let table = match &outcome {
                         Ok(response) => Some(response.table_name.clone()),
                         Err(_) => partiql::table_of(&statement),
                     };
-                    done(timer.end(&table, outcome, |response| u64::try_from(response.items.len()).ok()));
-                };
-                return Call::ExecuteStatement(request, Box::new(timed));
+                    timer.end(&table, outcome, |response| u64::try_from(response.items.len()).ok())
+                });
+                return Call::ExecuteStatement(request, timed);
             }
             Call::GetItem(ref request, _) => (MeteredOperation::GetItem, vec![request.table_name.clone()]),
             Call::PutItem(ref request, _) => (MeteredOperation::PutItem, vec![request.table_name.clone()]),

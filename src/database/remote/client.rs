@@ -15,10 +15,10 @@ use crate::codec::json::edit;
 use crate::codec::wire::items::ASKED_AGAIN;
 use crate::codec::wire::{self, Declared, answer, batches, pages, table_answer};
 use crate::database::{BatchRows, Database, Rows};
-use crate::engine::clock::{Clock, SystemClock};
 use crate::expr::{KeyConditionShape, PlaceholderUse};
 use crate::model::api::operation::{Way, operations};
 use crate::model::api::*;
+use crate::model::clock::{Clock, SystemClock};
 use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
 use crate::model::layout::MeteredOperation;
 use crate::model::{Error, Item, TableName, arn};
@@ -233,28 +233,28 @@ impl Database for Client {
 impl Client {
     fn ask(&self, call: Call) {
         match call {
-            Call::GetItem(request, done) => done(self.get_item(request)),
-            Call::PutItem(request, done) => done(self.put_item(request)),
-            Call::UpdateItem(request, done) => done(self.update_item(request)),
-            Call::DeleteItem(request, done) => done(self.delete_item(request)),
-            Call::BatchWriteItem(request, done) => done(self.batch_write_item(request)),
-            Call::TransactGetItems(request, done) => done(self.transact_get_items(request)),
-            Call::TransactWriteItems(request, done) => done(self.transact_write_items(request)),
-            Call::ExecuteStatement(request, done) => done(self.execute_statement(request)),
-            Call::BatchExecuteStatement(request, done) => done(self.batch_execute_statement(request)),
-            Call::ExecuteTransaction(request, done) => done(self.execute_transaction(request)),
-            Call::GetRecords(request, done) => done(shards::records(&AsTold(self), request)),
-            Call::GetShardIterator(request, done) => done(shards::iterator(&AsTold(self), request)),
-            Call::DescribeStream(request, done) => done(shards::describe(&AsTold(self), &request)),
-            Call::ListStreams(request, done) => done(self.list_streams(request)),
-            Call::DescribeTable(request, done) => done(self.describe_table(request)),
-            Call::ListTables(request, done) => done(self.list_tables(request)),
-            Call::CreateTable(request, done) => done(self.create_table(request)),
-            Call::UpdateTable(request, done) => done(self.update_table(request)),
-            Call::DeleteTable(request, done) => done(self.delete_table(request)),
-            Call::DescribeTimeToLive(request, done) => done(self.declared("DescribeTimeToLive", &request)),
-            Call::UpdateTimeToLive(request, done) => done(self.declared("UpdateTimeToLive", &request)),
-            Call::Verbatim(request, done) => done(self.pass(&request)),
+            Call::GetItem(request, done) => done.tell(self.get_item(request)),
+            Call::PutItem(request, done) => done.tell(self.put_item(request)),
+            Call::UpdateItem(request, done) => done.tell(self.update_item(request)),
+            Call::DeleteItem(request, done) => done.tell(self.delete_item(request)),
+            Call::BatchWriteItem(request, done) => done.tell(self.batch_write_item(request)),
+            Call::TransactGetItems(request, done) => done.tell(self.transact_get_items(request)),
+            Call::TransactWriteItems(request, done) => done.tell(self.transact_write_items(request)),
+            Call::ExecuteStatement(request, done) => done.tell(self.execute_statement(request)),
+            Call::BatchExecuteStatement(request, done) => done.tell(self.batch_execute_statement(request)),
+            Call::ExecuteTransaction(request, done) => done.tell(self.execute_transaction(request)),
+            Call::GetRecords(request, done) => done.tell(shards::records(&AsTold(self), request)),
+            Call::GetShardIterator(request, done) => done.tell(shards::iterator(&AsTold(self), request)),
+            Call::DescribeStream(request, done) => done.tell(shards::describe(&AsTold(self), &request)),
+            Call::ListStreams(request, done) => done.tell(self.list_streams(request)),
+            Call::DescribeTable(request, done) => done.tell(self.describe_table(request)),
+            Call::ListTables(request, done) => done.tell(self.list_tables(request)),
+            Call::CreateTable(request, done) => done.tell(self.create_table(request)),
+            Call::UpdateTable(request, done) => done.tell(self.update_table(request)),
+            Call::DeleteTable(request, done) => done.tell(self.delete_table(request)),
+            Call::DescribeTimeToLive(request, done) => done.tell(self.declared("DescribeTimeToLive", &request)),
+            Call::UpdateTimeToLive(request, done) => done.tell(self.declared("UpdateTimeToLive", &request)),
+            Call::Verbatim(request, done) => done.tell(self.pass(&request)),
             call => {
                 let error = unavailable(&call);
                 call.refuse(error);

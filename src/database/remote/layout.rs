@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 
 use super::budget::{Meter, TableSums};
 use crate::database::{Database, layout};
-use crate::engine::clock::{Clock as _, SystemClock};
 use crate::engine::meter::sums::History;
 use crate::model::api::{DescribeTableRequest, TableDescription};
+use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::error::RemoteCause;
 use crate::model::layout::{Billing, Metrics, SourceMetrics, TableMetrics, TimeSpan, Window};
 use crate::model::prices::{PriceTable, Spent};

@@ -1,7 +1,6 @@
-//! What every other room of the engine builds on, and what needs no catalog: keys, counters, units, the clock.
+//! What every other room of the engine builds on, and what needs no catalog: keys, counters, units.
 
 pub mod capacity;
-pub mod clock;
 pub mod counters;
 pub mod item_key;
 pub mod keys;

@@ -13,9 +13,9 @@ use crate::engine::base::walks;
 use crate::engine::purge;
 use crate::engine::runtime::{Shared, Transaction};
 use crate::model::Error;
-use crate::model::api::Version;
 use crate::model::api::common::Failure;
 use crate::model::api::transfer::TransferStatus;
+use crate::model::api::{Done, Version};
 use crate::model::error::StoreError;
 use crate::store::{KeyRange, Read};
 
@@ -33,7 +33,7 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
 /// Runs a job to its end, a piece at a time.
 pub fn start(shared: Arc<Shared>, id: u32) {
     let again = Arc::clone(&shared);
-    let next = Box::new(move |outcome: Result<AfterPiece, Error>| match outcome {
+    let next = Done::of(move |outcome: Result<AfterPiece, Error>| match outcome {
         Ok(AfterPiece::Again) => start(again, id),
         Ok(AfterPiece::Done { job, export }) => {
             if let Some(arn) = export {
@@ -121,7 +121,7 @@ fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
 
 fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
     let (again, of_job) = (Arc::clone(shared), failure.clone());
-    let next = Box::new(move |outcome: Result<After, Error>| match outcome {
+    let next = Done::of(move |outcome: Result<After, Error>| match outcome {
         Ok(After::Nothing) => {}
         Ok(After::Again) if again.pieces.halve() => start(again, id),
         Ok(After::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),

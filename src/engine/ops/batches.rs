@@ -145,7 +145,7 @@ impl Engine {
     /// Starts a batch of writes; `done` hears of it after the commit.
     pub fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
         if let Err(error) = check_values(&request) {
-            return done(Err(error));
+            return done.tell(Err(error));
         }
         self.shared.submit(move |transaction| write(transaction, &request), done);
     }

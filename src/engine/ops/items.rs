@@ -71,7 +71,7 @@ impl Engine {
     pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
         match check_put(&request) {
             Ok(guard) => self.shared.submit(move |transaction| put(transaction, &request, &guard), done),
-            Err(error) => done(Err(error)),
+            Err(error) => done.tell(Err(error)),
         }
     }
 
@@ -125,7 +125,7 @@ impl Engine {
     pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         match check_update(&request) {
             Ok(plan) => self.shared.submit(move |transaction| update(transaction, &request, &plan), done),
-            Err(error) => done(Err(error)),
+            Err(error) => done.tell(Err(error)),
         }
     }
 }
@@ -160,7 +160,7 @@ impl Engine {
     pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         match check_delete(&request) {
             Ok(guard) => self.shared.submit(move |transaction| delete(transaction, &request, &guard), done),
-            Err(error) => done(Err(error)),
+            Err(error) => done.tell(Err(error)),
         }
     }
 }
@@ -205,7 +205,7 @@ impl Engine {
                 },
                 done,
             ),
-            Err(error) => done(Err(error)),
+            Err(error) => done.tell(Err(error)),
         }
     }
 

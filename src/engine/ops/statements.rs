@@ -27,10 +27,10 @@ impl Engine {
     /// Runs a SELECT and tells `done` of it at once, or starts a write and tells after the commit.
     pub fn execute_statement(&self, request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) {
         match partiql::read(&request.statement, &request.parameters) {
-            Err(error) => done(Err(error)),
-            Ok(Statement::Select(statement)) => done(self.select(&statement, &request)),
+            Err(error) => done.tell(Err(error)),
+            Ok(Statement::Select(statement)) => done.tell(self.select(&statement, &request)),
             Ok(Statement::Write(Write { effect: WriteEffect::Exists { .. }, .. })) => {
-                done(Err(StatementError::ExistsAlone.into()));
+                done.tell(Err(StatementError::ExistsAlone.into()));
             }
             Ok(Statement::Write(statement)) => {
                 let return_old = request.return_old_on_condition_failure;
@@ -82,8 +82,8 @@ impl Engine {
         let (reads, writes): (Vec<&Statement>, Vec<&Statement>) =
             statements.iter().flatten().partition(|statement| is_read(statement));
         match (reads.is_empty(), writes.is_empty()) {
-            (false, false) => done(Err(StatementError::MixedBatch.into())),
-            (_, true) => done(self.read_batch(&request, statements)),
+            (false, false) => done.tell(Err(StatementError::MixedBatch.into())),
+            (_, true) => done.tell(self.read_batch(&request, statements)),
             (true, false) => self.shared.submit(move |transaction| write_batch(transaction, &request, &statements), done),
         }
     }
@@ -204,10 +204,10 @@ impl Engine {
     pub fn execute_transaction(&self, request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) {
         let statements = match read_all(&request) {
             Ok(statements) => statements,
-            Err(error) => return done(Err(error)),
+            Err(error) => return done.tell(Err(error)),
         };
         match statements {
-            Statements::Reads(statements) => done(self.read_transaction(&statements)),
+            Statements::Reads(statements) => done.tell(self.read_transaction(&statements)),
             Statements::Writes(statements) => {
                 let token = request.client_request_token.clone().map(|token| (token, digest(&request)));
                 self.shared.submit(move |transaction| write_all(transaction, &request, &statements, token.as_ref()), done);

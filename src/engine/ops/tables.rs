@@ -17,6 +17,7 @@ use crate::engine::{index_lag, index_life, purge, streams, table_states};
 use crate::model::api::{
     CreateTableRequest, CreateTableResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse,
     IndexDescription, IndexProgress, ListTablesRequest, ListTablesResponse, TableControl, TableDescription, TableStatus,
+    WaitPolicy,
 };
 use crate::model::error::{InUseError, StoreError};
 use crate::model::limits::LIST_TABLES_MAX;
@@ -207,12 +208,12 @@ impl Engine {
 }
 
 impl Engine {
-    /// Removes a table.
+    /// Removes a table; who asks may be let wait for observers so long.
     ///
     /// # Errors
     /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`, `InUse`; those of the store.
-    pub fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
-        let (response, sources) = self.shared.submit_and_wait(move |transaction| delete(transaction, &request))?;
+    pub fn delete_table(&self, request: DeleteTableRequest, wait: WaitPolicy) -> Result<DeleteTableResponse, Error> {
+        let (response, sources) = self.shared.submit_and_wait_so(wait, move |transaction| delete(transaction, &request))?;
         match sources {
             None => self.shared.signal.wake(),
             Some(sources) => sources.into_iter().for_each(|source| purge::start(Arc::clone(&self.shared), source)),

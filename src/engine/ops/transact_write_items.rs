@@ -38,7 +38,7 @@ impl Engine {
                 };
                 self.shared.submit(run, done);
             }
-            Err(error) => done(Err(error)),
+            Err(error) => done.tell(Err(error)),
         }
     }
 }

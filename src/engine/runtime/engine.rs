@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::observer::Observer;
 use super::shared::Shared;
 use super::threads::Background;
 use super::view::View;
 use crate::engine::catalog::TableEntry;
+use crate::model::api::CommitObserver;
 use crate::model::layout::{CollectionWarning, ThrottleWarning};
 use crate::model::{Error, TableName};
 use crate::store::StoreInfo;
@@ -46,14 +46,14 @@ impl Engine {
     ///
     /// # Errors
     /// Those of the store; then it hears of nothing.
-    pub fn observe(&self, observer: &Arc<dyn Observer>) -> Result<(), Error> {
+    pub fn observe(&self, observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
         self.shared.observers.add(observer);
         // Jobs run in order: those before this one may have begun when there was nobody to hear of them.
         self.shared.submit_and_wait(|_| Ok(())).inspect_err(|_| self.unobserve(observer))
     }
 
     /// The observer hears of nothing more but what is being told already.
-    pub fn unobserve(&self, observer: &Arc<dyn Observer>) {
+    pub fn unobserve(&self, observer: &Arc<dyn CommitObserver>) {
         self.shared.observers.remove(observer);
     }
 

@@ -7,7 +7,7 @@ mod collection_warning;
 mod engine;
 mod held_values;
 pub mod hold;
-pub mod observer;
+mod observers;
 mod options;
 mod pieces;
 mod shared;
@@ -19,7 +19,6 @@ mod throttling;
 mod timer;
 mod transaction;
 mod view;
-pub mod witness;
 
 pub use crate::codec::row::{BatchRows, Rows};
 pub use crate::model::api::Done;

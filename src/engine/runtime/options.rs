@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::hold::Hold;
 use crate::codec::metrics::prices;
-use crate::engine::base::clock::{Clock, SystemClock};
 use crate::engine::throttle::ThrottleOptions;
+use crate::model::clock::{Clock, SystemClock};
 use crate::model::layout::PartitionLimits;
 use crate::model::limits::COLLECTION_BYTES_MAX;
 use crate::model::prices::PriceTable;

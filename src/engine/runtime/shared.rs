@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::batch::BatchState;
 use super::collection_warning::CollectionWarnings;
-use super::observer::Observers;
+use super::observers::Observers;
 use super::options::EngineOptions;
 use super::pieces::Pieces;
 use super::signal::Signal;

@@ -7,15 +7,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::held_values::HeldValues;
-use super::observer::{self, Committed, Patience, Written, with_patience};
 use super::shared::Shared;
 use super::transaction::{Purpose, Transaction};
-use super::witness::{self, Witness};
 use crate::engine::meter::charges::Charges;
-use crate::model::api::{Done, Origin};
+use crate::model::api::{CallContext, CommitInline, Committed, Done, Origin, WaitPolicy, Written};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
-use crate::store::{Write, WriteJob, lead};
+use crate::store::{Write, WriteJob};
 
 /// How often the end is looked for while a write is waited for.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -31,7 +29,7 @@ impl Shared {
         let (mut run, of_run) = (run, Arc::clone(&value));
         self.submit_untyped(
             Box::new(move |transaction| run(transaction).map(|found| *of_run.lock() = Some(found))),
-            Box::new(move |outcome| done(outcome.and_then(|()| value.lock().take().ok_or(CLOSED)))),
+            done.after(move |outcome: Result<(), Error>| outcome.and_then(|()| value.lock().take().ok_or(CLOSED))),
         );
     }
 
@@ -43,9 +41,6 @@ impl Shared {
             outcome: None,
             charges: Charges::default(),
             is_removal: false,
-            // The witness is this thread's, and the job runs on another.
-            witness: witness::current(),
-            patience: observer::patience(),
             written: Vec::new(),
             ended_tables: Vec::new(),
             done,
@@ -53,7 +48,7 @@ impl Shared {
     }
 
     /// Queues a change; its outcome comes after the commit.
-    fn submit_to_slot<T, F>(self: &Arc<Self>, run: F) -> Pending<T>
+    fn submit_to_slot<T, F>(self: &Arc<Self>, context: CallContext, run: F) -> Pending<T>
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
@@ -65,7 +60,7 @@ impl Shared {
             // Nobody listens when the engine ended meanwhile.
             let _ = end.send(());
         };
-        self.submit(run, Box::new(done));
+        self.submit(run, Done::new(context, done));
         Pending { value, ended }
     }
 
@@ -75,7 +70,16 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let pending = lead(|| self.submit_to_slot(run));
+        self.submit_and_wait_so(WaitPolicy::default(), run)
+    }
+
+    /// The same, for who may be let wait for observers so long.
+    pub(crate) fn submit_and_wait_so<T, F>(self: &Arc<Self>, wait: WaitPolicy, run: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        let pending = self.submit_to_slot(CallContext { wait, ..CallContext::default() }.waited(), run);
         // An error: it is dropped, and nothing was kept.
         let _ = pending.ended.recv();
         pending.outcome()
@@ -87,7 +91,7 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let pending = self.submit_to_slot(run);
+        let pending = self.submit_to_slot(CallContext::default(), run);
         // Not simply waited for: the engine may be dropped by a `done`, on the writer thread, which then waits in `Background::end` for
         // this thread, and would never come to the write.
         while pending.ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
@@ -127,8 +131,6 @@ struct SubmittedChange {
     charges: Charges,
     /// Of the last run, too.
     is_removal: bool,
-    witness: Option<Arc<dyn Witness>>,
-    patience: Patience,
     /// By the last run.
     written: Vec<Written>,
     ended_tables: Vec<TableName>,
@@ -138,7 +140,7 @@ struct SubmittedChange {
 impl WriteJob for SubmittedChange {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
         // All of it anew: the store runs a job again when its map grew, or when another job of the batch failed.
-        let written = (self.witness.is_some() || self.shared.observers.any()).then(Vec::new);
+        let written = (self.done.context.listener.is_some() || self.shared.observers.any()).then(Vec::new);
         let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
         let ended_tables = Vec::new();
         let held_values = HeldValues::default();
@@ -163,6 +165,10 @@ impl WriteJob for SubmittedChange {
         self.is_removal
     }
 
+    fn commit_inline(&self) -> Option<CommitInline> {
+        self.done.context.commit_inline
+    }
+
     fn done(self: Box<Self>, result: Result<(), StoreError>) {
         if result.is_ok()
             && let Some(commit) = self.shared.batch.committed()
@@ -179,15 +185,15 @@ impl WriteJob for SubmittedChange {
         if is_committed {
             self.charges.count(self.shared.options.clock.now_ms(), outcome.as_ref().err());
             // A batch may have written some of its items and fail.
-            if let Some(witness) = &self.witness {
-                self.written.iter().for_each(|item| witness.wrote(&item.table, &item.key, item.version));
+            if let Some(listener) = &self.done.context.listener {
+                self.written.iter().for_each(|item| listener.wrote(&item.table, &item.key, item.version));
             }
         }
-        let (done, patience, observers) = (self.done, self.patience, &self.shared.observers);
+        let (wait, done, observers) = (self.done.context.wait, self.done, &self.shared.observers);
         let (items, tables) = (self.written, self.ended_tables);
-        let then = move || with_patience(patience, || done(outcome));
+        let then = move || done.tell(outcome);
         if is_committed && observers.any() && !(items.is_empty() && tables.is_empty()) {
-            observers.tell(Committed { items, tables, patience }, Box::new(then));
+            observers.tell(Committed { items, tables, wait }, Box::new(then));
         } else {
             then();
         }

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::held_values::HeldValues;
-use super::observer::Written;
 use super::shared::Shared;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::meter::charges::Charges;
 use crate::engine::partitions;
-use crate::model::api::{Origin, TableStatus, Version};
+use crate::model::api::{Origin, TableStatus, Version, Written};
 use crate::model::error::StoreError;
 use crate::model::{Error, Key, TableName};
 use crate::store::Write;

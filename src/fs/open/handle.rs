@@ -279,7 +279,7 @@ mod tests {
     const NO_PROCESS: u32 = 1 << 30;
 
     fn caller(uid: u32) -> Caller {
-        Caller { pid: NO_PROCESS, uid, gid: 0 }
+        Caller { pid: NO_PROCESS, uid, ..Caller::default() }
     }
 
     #[test]

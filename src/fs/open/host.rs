@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use super::Outcome;
 use super::{Bytes, Reply};
-use crate::engine::witness::{Witness, testify};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
 use crate::fs::process::Caller;
 use crate::fs::write::Failure;
 use crate::model::api::saved_query::SavedForm;
-use crate::model::api::{DeleteTableRequest, PutItemRequest};
+use crate::model::api::{CallContext, DeleteTableRequest, PutItemRequest, WaitPolicy, WriteListener};
 use crate::model::{Key, TableName};
 
 /// Reads that may wait at a time.
@@ -47,7 +46,7 @@ pub trait Host: Send + Sync {
     fn record(&self, caller: Caller, operation: &'static str, path: String, failure: Failure) -> FsError;
 
     /// Who is to hear of what operations write for this thread's process.
-    fn witness(&self, thread: u32) -> Arc<dyn Witness>;
+    fn listener(&self, thread: u32) -> Arc<dyn WriteListener>;
 
     /// PutItem for a thread, of an item that may be hidden: it is written again.
     fn put(self: Arc<Self>, request: PutItemRequest, thread: u32, done: Outcome);
@@ -100,7 +99,7 @@ pub fn noted<T, H: Host + ?Sized>(
     })
 }
 
-/// Starts operations of a thread's process: what they write is what it knows from then on.
-pub fn on_behalf_of<T, H: Host + ?Sized>(host: &H, thread: u32, start: impl FnOnce() -> T) -> T {
-    testify(host.witness(thread), start)
+/// For operations of a thread's process: what they write is what it knows from then on.
+pub fn on_behalf_of<H: Host + ?Sized>(host: &H, thread: u32, wait: WaitPolicy) -> CallContext {
+    CallContext { listener: Some(host.listener(thread)), wait, commit_inline: None }
 }

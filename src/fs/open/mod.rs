@@ -28,14 +28,13 @@ use std::sync::Arc;
 
 use super::FsError;
 use super::mount::text::Text;
-use crate::model::Error;
-use crate::model::api::Version;
+use crate::model::api::{Done, Version};
 
 /// Told once how a call ended; from any thread, must not block.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
 
 /// Told the version stored by a request.
-pub type Outcome = Box<dyn FnOnce(Result<Version, Error>) + Send>;
+pub type Outcome = Done<Version>;
 
 /// The bytes that there are of so many, at `offset` of a text of that length.
 #[must_use]

@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-use super::host::{Host, Work};
+use super::host::{Host, Work, on_behalf_of};
 use super::{Outcome, Reply};
 use crate::fs::FsError;
 use crate::fs::process::{Caller, same_process};
 use crate::fs::time::now_ms;
 use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
 use crate::model::Error;
-use crate::model::api::Version;
-use crate::store::lead;
+use crate::model::api::{Version, WaitPolicy};
 
 /// Calls on one handle in their order: those that come while one is carried out wait in line, without a thread.
 #[derive(Default)]
@@ -144,11 +143,11 @@ impl Call {
 
 /// Performs the request of a text, for what `H` is.
 pub trait Execute<H: ?Sized>: Target + Sized + Send + 'static {
-    /// Starts it; `done` hears of the outcome.
+    /// Starts it; `done` hears of the outcome. The caller waits for it, and holds no lock.
     fn execute(host: &Arc<H>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
 
     /// The text was refused before any request was made of it. Goes on with `then`, at once or later.
-    fn refused(_host: &Arc<H>, _open: &OpenText<Self>, then: Work) {
+    fn refused(_host: &Arc<H>, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
         then();
     }
 
@@ -184,7 +183,7 @@ where
             drop(state);
             // Before the reply: an item that was renamed away is back when the caller hears that its text was not taken.
             let error = host.record(caller, operation, open.path.clone(), failure);
-            T::refused(host, open, Box::new(move || reply(Err(error))));
+            T::refused(host, open, caller.wait, Box::new(move || reply(Err(error))));
         }
         WriteStep::FailAgain(error) => {
             drop(state);
@@ -196,13 +195,13 @@ where
             drop(state);
             warn(&**host, &open.path, warnings);
             let (again, of_done) = (Arc::clone(host), Arc::clone(open));
-            let done: Outcome = Box::new(move |outcome| {
+            let context = on_behalf_of(&**host, open.writer(), caller.wait).waited();
+            let done = Outcome::new(context, move |outcome| {
                 finish(&again, &of_done, outcome, |ended| {
                     reply(ended.map_err(|failure| again.record(caller, operation, of_done.path.clone(), failure)));
                 });
             });
-            // No lock is held, and the caller waits.
-            lead(|| T::execute(host, open, request, done));
+            T::execute(host, open, request, done);
         }
     }
 }

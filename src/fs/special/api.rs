@@ -179,7 +179,7 @@ impl OpenApi {
             return ended;
         };
         let (answer, ended) = match Document::parse(text.to_vec()) {
-            Ok(request) => on_behalf_of(host, caller.pid, || call(host.mount(), operation(self.file, request.root()), request)),
+            Ok(request) => call(host, caller, operation(self.file, request.root()), request),
             Err(error) => (failed(Failure::Wire(WireError::NotAnObject), None).0, Err(FsError::Json(error))),
         };
         // What was read was about as much as is answered: a large permit is given back when the heap is trimmed.
@@ -229,8 +229,9 @@ impl OpenApi {
     }
 }
 
-fn call(mount: &Mount, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
-    match protocol::call(operation, request, &*mount.db, HOST) {
+fn call(host: &dyn Host, caller: Caller, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
+    let by = on_behalf_of(host, caller.pid, caller.wait);
+    match protocol::call_by(by, operation, request, &*host.mount().db, HOST) {
         Ok(answer) => (answer, Ok(())),
         Err(failure) => failed(failure, protocol::find(operation)),
     }

@@ -159,6 +159,6 @@ impl Execute<dyn Host> for IndexTarget {
         if made.is_ok() {
             host.mount().index_drafts.remove(&table, &index);
         }
-        done(made.map(|()| 0));
+        done.tell(made.map(|()| 0));
     }
 }

@@ -21,7 +21,7 @@ impl Execute<dyn Host> for SchemaTarget {
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
             let ended = store(&*again, &table, request);
-            done(ended.map(|()| 0));
+            done.tell(ended.map(|()| 0));
         }));
     }
 }
@@ -36,7 +36,7 @@ impl Execute<dyn Host> for PlanTarget {
             if let Ok(text) = &planned {
                 again.mount().plans.lock().keep((table.clone(), session_of(open.opener)), text.clone(), now_ms());
             }
-            done(planned.map(|_| 0));
+            done.tell(planned.map(|_| 0));
         }));
     }
 }

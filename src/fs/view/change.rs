@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::View;
-use super::keeping::{is_own_name, item_of};
-use crate::database::{Done, PartitionKey, Source};
-use crate::engine::observer::{Patience, with_patience};
+use super::kernel_cache::{is_own_name, item_of};
+use crate::database::{PartitionKey, Source, wait};
 use crate::fs::FsError;
 use crate::fs::mount::last;
 use crate::fs::node::attr::Attr;
@@ -22,7 +21,7 @@ use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::{KeyPart, draft};
 use crate::model::api::parked::ParkedChange;
-use crate::model::api::{Call, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest};
+use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, WaitPolicy};
 use crate::model::error::InUseError;
 use crate::model::{Error, TableName};
 
@@ -208,11 +207,11 @@ impl View {
             Ok(ref node @ Node::Entry(ref entry)) if entry.source.index.is_none() => {
                 // The kernel drops the name that is unlinked, which is the one that it may keep.
                 let is_kept_name = item_of(node).is_some() && is_own_name(&parent, node, name);
-                let patience = if is_kept_name { Patience::Settled } else { Patience::None };
-                with_patience(patience, || self.delete_item(caller, entry, reply));
+                let wait = if is_kept_name { WaitPolicy::Settled } else { caller.wait };
+                self.delete_item(caller.waiting(wait), entry, reply);
             }
             Ok(node) if self.goes_with_table(caller, &node) => reply(Ok(())),
-            Ok(Node::Scratch(id)) => self.unlink_scratch(id, reply),
+            Ok(Node::Scratch(id)) => self.unlink_scratch(id, caller.wait, reply),
             Ok(Node::Special(special)) => {
                 let (view, node) = (Arc::clone(self), Node::Special(special.clone()));
                 let reply: Reply<()> =
@@ -272,7 +271,8 @@ impl View {
         let ino = Node::Entry(Box::new(entry.clone())).ino();
         let view = Arc::clone(self);
         let session = view.mount.last.session(caller.pid);
-        let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
+        let context = on_behalf_of(&**self, caller.pid, caller.wait);
+        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
             let answer = outcome.as_ref().map(|response| last::of_write(&table, response));
             view.mount.last.keep_write(session, "DeleteItem", answer);
             match outcome {
@@ -289,7 +289,7 @@ impl View {
                 Err(error) => reply(Err(error.into())),
             }
         });
-        on_behalf_of(&**self, caller.pid, || self.mount.db.start(Call::DeleteItem(request, done)));
+        self.mount.db.start(Call::DeleteItem(request, done));
     }
 
     /// RMDIR: DeleteTable of a table without items, the end of a draft, an empty collection's folder.
@@ -319,7 +319,9 @@ impl View {
             }
             Node::Table(table) => self.delete_table(caller, table),
             Node::DraftFolder(table, path) => self.mount.drafts.lock().remove_folder(table, path),
-            Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(node, source, partition),
+            Node::Collection(source, partition) if source.index.is_none() => {
+                self.remove_collection(caller, node, (source, partition))
+            }
             Node::AliasFolder(folder) => {
                 let removed = self.mount.folders.lock().remove_alias(&folder.table, &folder.digest);
                 self.mount.scratch.lock().remove_directory(node);
@@ -343,14 +345,16 @@ impl View {
         self.mount.schema(table)?;
         self.may_delete(table, caller)?;
         // What was renamed away is not seen, and would be in the way.
-        self.settle_deletes(|(of, _)| of == table);
-        self.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty: !self.mount.options.allow_drop })
+        self.settle_deletes(caller.wait, |(of, _)| of == table);
+        let only_if_empty = !self.mount.options.allow_drop;
+        self.drop_table_of(DeleteTableRequest { table_name: table.clone(), only_if_empty }, caller.wait)
     }
 
     /// DeleteTable.
-    pub(super) fn drop_table_of(&self, request: DeleteTableRequest) -> Result<(), FsError> {
+    pub(super) fn drop_table_of(&self, request: DeleteTableRequest, policy: WaitPolicy) -> Result<(), FsError> {
         let table = &request.table_name.clone();
-        match self.mount.db.delete_table(request) {
+        let context = CallContext { wait: policy, ..CallContext::default() };
+        match wait(context, |done| self.mount.db.start(Call::DeleteTable(request, done))) {
             Ok(_) => {}
             Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),
             Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
@@ -366,10 +370,15 @@ impl View {
 
     /// The scratch files in it go with it, and what is created there and has no text; what is parked is only in `.ddb/scratch/` from
     /// now on.
-    fn remove_collection(self: &Arc<Self>, node: &Node, source: &Source, partition: &PartitionKey) -> Result<(), FsError> {
+    fn remove_collection(
+        self: &Arc<Self>,
+        caller: Caller,
+        node: &Node,
+        (source, partition): (&Source, &PartitionKey),
+    ) -> Result<(), FsError> {
         let value = partition.first().ok_or(FsError::NotFound)?;
         // What was renamed away is not seen, and would be in the way.
-        self.settle_deletes(|(table, key)| *table == source.table && key.partition == *value);
+        self.settle_deletes(caller.wait, |(table, key)| *table == source.table && key.partition == *value);
         if self.mount.db.collection(source, partition)?.is_some() {
             return Err(FsError::NotEmpty);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::View;
 use crate::codec::plain_json;
-use crate::database::{Done, TextForm, wait};
+use crate::database::{TextForm, wait};
 use crate::fs::FsError;
 use crate::fs::open::Outcome;
 use crate::fs::open::Reply;
@@ -14,18 +14,20 @@ use crate::fs::process::Caller;
 use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::time::now_ms;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
-use crate::model::api::{Call, DeleteItemRequest, DeleteItemResponse, Precondition, PutItemRequest, Version};
+use crate::model::api::{
+    Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, Precondition, PutItemRequest, Version, WaitPolicy,
+};
 use crate::model::{Error, Item, Key};
 
 impl Execute<View> for ItemTarget {
-    fn refused(view: &Arc<View>, open: &OpenText<Self>, then: Work) {
+    fn refused(view: &Arc<View>, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {
         let (target, made) = {
             let mut state = open.state.lock();
             (state.writer.target().clone(), state.writer.take_made())
         };
         view.bring_back(&target);
         match (made, key_of(&target)) {
-            (Some(version), Some(key)) => view.unmake(&target, &key, (version, open.writer()), then),
+            (Some(version), Some(key)) => view.unmake(&target, (key, version), on_behalf_of(&**view, open.writer(), wait), then),
             _ => then(),
         }
     }
@@ -56,10 +58,11 @@ impl Execute<View> for ItemTarget {
             request.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
         }
         let (again, open) = (Arc::clone(view), Arc::clone(open));
+        let context = done.context.clone();
         view.put_item(
             request,
             writer,
-            Box::new(move |outcome| match (&outcome, &key) {
+            Outcome::new(context, move |outcome| match (&outcome, &key) {
                 (Ok(version), Some(_)) => {
                     // Now the name is the stored item's; before the caller hears, whose next stat must not be answered from the
                     // handle.
@@ -71,16 +74,16 @@ impl Execute<View> for ItemTarget {
                     if let Some((form, text)) = &text {
                         again.keep_text(*version, *form, text);
                     }
-                    done(outcome);
+                    done.tell(outcome);
                 }
                 (Err(_), _) => {
                     let view = Arc::clone(&again);
                     // Bringing back may wait for the lock of the deletes, which the committer must not.
                     again.run_elsewhere(Box::new(move || {
-                        Self::refused(&view, &open, Box::new(move || done(outcome)));
+                        Self::refused(&view, &open, done.context.wait, Box::new(move || done.tell(outcome)));
                     }));
                 }
-                (Ok(_), None) => done(outcome),
+                (Ok(_), None) => done.tell(outcome),
             }),
         );
     }
@@ -132,7 +135,7 @@ impl View {
             Err(error) => return reply(Err(error)),
         };
         let (view, ino) = (Arc::clone(self), open.ino);
-        let done: Outcome = Box::new(move |outcome| {
+        let done = Outcome::new(on_behalf_of(&**self, caller.pid, caller.wait), move |outcome| {
             reply(match outcome {
                 Ok(version) => {
                     view.creations.made_empty(ino, version);
@@ -152,18 +155,18 @@ impl View {
     /// `Exists`; those of the put.
     pub(super) fn make_exclusive(self: &Arc<Self>, caller: Caller, target: &ItemTarget) -> Result<Version, FsError> {
         let request = key_request(target)?;
-        match wait(|done| self.put_item(request, caller.pid, done)) {
+        match wait(on_behalf_of(&**self, caller.pid, caller.wait), |done| self.put_item(request, caller.pid, done)) {
             Err(Error::ConditionalCheckFailed { .. }) => Err(FsError::Exists),
             made => Ok(made?),
         }
     }
 
     /// Takes back what the opening of a file made, whose text was refused: unless somebody else changed it.
-    fn unmake(self: &Arc<Self>, target: &ItemTarget, key: &Key, (version, thread): (Version, u32), then: Work) {
+    fn unmake(self: &Arc<Self>, target: &ItemTarget, (key, version): (Key, Version), context: CallContext, then: Work) {
         let mut request = DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
         request.precondition = Some(Precondition::Version(version));
-        let (view, table, key) = (Arc::clone(self), target.table.clone(), key.clone());
-        let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
+        let (view, table) = (Arc::clone(self), target.table.clone());
+        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
             match outcome {
                 Ok(_) if key.sort.is_some() => {
                     view.mount.folders.lock().keep(&table, &key.partition, now_ms());
@@ -173,7 +176,7 @@ impl View {
             }
             then();
         });
-        on_behalf_of(&**self, thread, || self.mount.db.start(Call::DeleteItem(request, done)));
+        self.mount.db.start(Call::DeleteItem(request, done));
     }
 }
 

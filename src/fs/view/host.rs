@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::View;
-use crate::engine::witness::Witness;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
@@ -15,7 +14,7 @@ use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::Failure;
 use crate::model::api::saved_query::SavedForm;
-use crate::model::api::{DeleteTableRequest, PutItemRequest};
+use crate::model::api::{DeleteTableRequest, PutItemRequest, WaitPolicy, WriteListener};
 use crate::model::{Key, TableName};
 
 impl Host for View {
@@ -47,7 +46,7 @@ impl Host for View {
         self.note_failure(caller, operation, path, failure)
     }
 
-    fn witness(&self, thread: u32) -> Arc<dyn Witness> {
+    fn listener(&self, thread: u32) -> Arc<dyn WriteListener> {
         self.renewing(thread)
     }
 
@@ -71,7 +70,8 @@ impl Host for View {
     }
 
     fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
-        self.drop_table_of(request)
+        // Asked for by a write, during which the kernel holds the lock of a file.
+        self.drop_table_of(request, WaitPolicy::Short)
     }
 
     fn removed_saved(&self, caller: Caller, table: &TableName, name: &str, form: SavedForm) {

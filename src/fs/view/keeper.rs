@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::View;
 use crate::codec::json::indent::indent;
-use crate::database::{Done, EntryKey};
+use crate::database::EntryKey;
 use crate::fs::FsError;
 use crate::fs::node::base;
 use crate::fs::open::Reply;
@@ -20,7 +20,7 @@ use crate::fs::tree;
 use crate::fs::write::deferred::Hidden;
 use crate::fs::write::scratch::FileId;
 use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
-use crate::model::api::{Call, DeleteItemRequest, DeleteItemResponse, Precondition};
+use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, Precondition, WaitPolicy};
 use crate::model::{Error, Key, TableName};
 
 /// How long the keeper sleeps when nothing waits.
@@ -107,14 +107,14 @@ impl View {
         // Taken out in one step, so that each is deleted once however many threads come here.
         let due = self.mount.with_deferred(|deferred| deferred.take(is_meant));
         for (place, hidden) in due {
-            self.delete_hidden(place, hidden, unheard());
+            self.delete_hidden(place, hidden, WaitPolicy::default(), unheard());
         }
     }
 
     /// Deletes a hidden item, and parks its text where its scratch file is now; `reply` hears how it ended.
-    fn delete_hidden(self: &Arc<Self>, place: Place, hidden: Hidden, reply: Reply<()>) {
+    fn delete_hidden(self: &Arc<Self>, place: Place, hidden: Hidden, wait: WaitPolicy, reply: Reply<()>) {
         match self.fate(&place, hidden) {
-            Ok(fate) => self.delete_hidden_so(place, hidden, fate, reply),
+            Ok(fate) => self.delete_hidden_so((place, hidden), fate, wait, reply),
             Err(error) => {
                 self.show_again(&place, hidden);
                 reply(Err(error));
@@ -136,7 +136,7 @@ impl View {
         Ok(Fate::Parked(parked, if self.mount.options.pretty { indent(&text) } else { text }))
     }
 
-    fn delete_hidden_so(self: &Arc<Self>, place: Place, hidden: Hidden, fate: Fate, reply: Reply<()>) {
+    fn delete_hidden_so(self: &Arc<Self>, (place, hidden): (Place, Hidden), fate: Fate, wait: WaitPolicy, reply: Reply<()>) {
         let schema = match self.mount.schema(&place.0) {
             Ok(schema) => schema,
             // The table is gone, and the item with it.
@@ -154,7 +154,8 @@ impl View {
             Fate::Parked(parked, text) => Some((parked.clone(), text.clone())),
             Fate::Gone => None,
         };
-        let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
+        let context = CallContext { wait, ..CallContext::default() };
+        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
             let ended = match outcome {
                 Ok(_) => {
                     view.hidden_deleted(&place, composite);
@@ -231,7 +232,7 @@ impl View {
     }
 
     /// UNLINK of a scratch file. That of a hidden item takes the item with it, now.
-    pub(super) fn unlink_scratch(self: &Arc<Self>, file: FileId, reply: Reply<()>) {
+    pub(super) fn unlink_scratch(self: &Arc<Self>, file: FileId, wait: WaitPolicy, reply: Reply<()>) {
         let _deleting = self.keeper.deleting.lock();
         let due = self.mount.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
         let view = Arc::clone(self);
@@ -240,7 +241,7 @@ impl View {
             Err(error) => reply(Err(error)),
         });
         match due.into_iter().next() {
-            Some((place, hidden)) => self.delete_hidden_so(place, hidden, Fate::Gone, removed),
+            Some(hidden) => self.delete_hidden_so(hidden, Fate::Gone, wait, removed),
             None => removed(Ok(())),
         }
     }
@@ -261,7 +262,7 @@ impl View {
     }
 
     /// Performs the deletes that wait and are meant, and waits for them.
-    pub(super) fn settle_deletes(self: &Arc<Self>, is_meant: impl Fn(&Place) -> bool) {
+    pub(super) fn settle_deletes(self: &Arc<Self>, wait: WaitPolicy, is_meant: impl Fn(&Place) -> bool) {
         if !self.mount.hides_any() {
             return;
         }
@@ -275,7 +276,7 @@ impl View {
                 // The receiver waits below.
                 let _ = sender.send(());
             });
-            self.delete_hidden(place, hidden, heard);
+            self.delete_hidden(place, hidden, wait, heard);
             waiting += 1;
         }
         // Before waiting: the answers come from the committer, whose other work may want this lock.
@@ -295,7 +296,7 @@ impl View {
         {
             log::error!("the keeper thread had failed");
         }
-        self.settle_deletes(|_| true);
+        self.settle_deletes(WaitPolicy::default(), |_| true);
         let dropped = self.mount.scratch.lock().all();
         if let Some(first) = dropped.first() {
             let path = format!("{}/{}", self.mount.path(&first.directory), first.name);

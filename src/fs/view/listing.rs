@@ -1,7 +1,7 @@
 //! Listings: OPENDIR, READDIR, READDIRPLUS, RELEASEDIR.
 //!
 //! READDIRPLUS tells the attributes of items, from the same walk that lists their names. Where the kernel may keep nothing, or nobody
-//! looks at them ([`super::lookers`]), it answers as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes
+//! looks at them ([`super::kernel_cache`]), it answers as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes
 //! that last for no time are asked for again, and the kernel makes a node of each.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::View;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::attr::{Attr, Lasting};
+use crate::fs::node::attr::Attr;
 use crate::fs::node::{Kind, Node};
 use crate::fs::open::directory::{DirectoryStream, FixedLister, Lister, MakeLister};
 use crate::fs::open::found::{Entry, Items, ListedItem};
@@ -91,7 +91,7 @@ impl View {
     ) -> Result<(), FsError> {
         self.with_stream(caller, (handle, offset), |stream| {
             if stream.want_items(false) {
-                self.lookers.reads_names(caller.pid);
+                self.kernel_cache.name_readers.reads_names(caller.pid);
             }
             let emit = &mut |entry: Entry<'_>, offset| emit(Entry { ino: self.number(entry.ino, entry.kind), ..entry }, offset);
             stream.read(&self.mount, offset, &|| has_signal(caller.pid) != Some(true), emit)
@@ -105,9 +105,10 @@ impl View {
     pub fn readdirplus(&self, caller: Caller, ino: u64, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<(), FsError> {
         self.with_stream(caller, (handle, offset), |stream| {
             if offset > 0 {
-                self.lookers.looks(caller.pid);
+                self.kernel_cache.name_readers.looks(caller.pid);
             }
-            stream.want_items(self.keeps() && !self.lookers.is_reader_of_names(caller.pid));
+            let cache = &self.kernel_cache;
+            stream.want_items(cache.is_on() && !cache.name_readers.is_reader_of_names(caller.pid));
             let mut plus = Plus { view: self, caller, ino, next: offset, has_given: false, emit };
             match plus.list(stream, offset) {
                 // What was given stands; the next call meets the error again.
@@ -224,7 +225,7 @@ impl Plus<'_, '_> {
     /// marks of those that are not given are taken back. Is the reply full?
     fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool, FsError> {
         let view = self.view;
-        view.bound_known();
+        view.kernel_cache.bound_known();
         let source = view.inodes.share(&items.source);
         let marked: Vec<_> = listed.iter().map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed)).collect();
         // What is hidden is not gone yet, and no commit tells of it.
@@ -233,7 +234,7 @@ impl Plus<'_, '_> {
         for (item, marked) in rest.by_ref() {
             let given = if marked.is_some() { self.give_item(item, holds) } else { Ok(Given::Left) };
             if let (Some(ino), Err(_) | Ok(Given::Left | Given::Full)) = (marked, &given) {
-                view.unmark(ino);
+                view.kernel_cache.unmark(ino);
             }
             match given {
                 Ok(Given::Yes) => {}
@@ -244,7 +245,7 @@ impl Plus<'_, '_> {
                 }
             }
         }
-        rest.filter_map(|(_, marked)| marked).for_each(|ino| view.unmark(ino));
+        rest.filter_map(|(_, marked)| marked).for_each(|ino| view.kernel_cache.unmark(ino));
         is_full
     }
 
@@ -260,8 +261,7 @@ impl Plus<'_, '_> {
             Err(FsError::NotFound) => return Ok(Given::Left),
             attr => attr?,
         };
-        let lasts = if view.keeping.moving.holds(ino) { Lasting::NOT } else { view.item_lasting(self.caller, &attr) };
-        let attr = Attr { lasts, ..attr };
+        let attr = Attr { lasts: view.kernel_cache.unmoved_lasting(self.caller, &attr), ..attr };
         Ok(if self.give(item.entry.name, item.offset, &attr) { Given::Yes } else { Given::Full })
     }
 }

@@ -10,7 +10,7 @@
 //! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs`; `changed.rs` and `seen.rs` tell it what they wrote |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
-//! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `lasting.rs`, `ending.rs`, `keeping.rs` |
+//! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `kernel_cache/` |
 //! | `tar -x` unlinks what cannot be gone before it writes it anew | `mount/in_progress.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own, and that of the deletes while they are
@@ -24,13 +24,10 @@ mod commit;
 mod computed;
 mod copy;
 mod creations;
-mod ending;
 mod host;
 mod keeper;
-mod keeping;
-mod lasting;
+mod kernel_cache;
 mod listing;
-mod lookers;
 mod notes;
 mod open;
 mod put;
@@ -50,15 +47,14 @@ use std::sync::{Arc, Weak};
 
 pub use calls::TimedCall;
 pub use copy::RangeEnd;
-pub use keeping::{Kernel, Name, Notice};
+pub use kernel_cache::{Invalidation, Kernel, KernelCache, Name};
 pub use open::Created;
 pub use rename::RenameFlags;
 pub use workers::Pool;
 
 use alarm::Keeper;
 use creations::Creations;
-use keeping::{Keeping, is_own_name, item_of};
-use lookers::Lookers;
+use kernel_cache::{is_own_name, item_of};
 use notes::Reads;
 use seen::Seen;
 use vetoes::Vetoes;
@@ -93,20 +89,19 @@ pub use super::process::Caller;
 pub struct View {
     me: Weak<Self>,
     mount: Arc<Mount>,
-    inodes: InodeTable,
-    handles: Handles,
+    inodes: Arc<InodeTable>,
+    handles: Arc<Handles>,
     creations: Creations,
-    reads: Reads,
+    reads: Arc<Reads>,
     seen: Seen,
     vetoes: Vetoes,
     keeper: Keeper,
-    workers: Workers,
+    workers: Arc<Workers>,
     waiting: Arc<WaitingReads>,
     /// Of who waits for a service elsewhere.
     releases: Releases,
     kept: Kept,
-    keeping: Keeping,
-    lookers: Lookers,
+    kernel_cache: Arc<KernelCache>,
 }
 
 /// What a call is about that is answered as soon as it returns.
@@ -155,6 +150,12 @@ impl View {
     #[must_use]
     pub fn known_inodes(&self) -> usize {
         self.inodes.len()
+    }
+
+    /// What the kernel keeps of the answers.
+    #[must_use]
+    pub fn kernel_cache(&self) -> &Arc<KernelCache> {
+        &self.kernel_cache
     }
 
     /// What files ask of.
@@ -214,7 +215,7 @@ impl View {
     /// # Errors
     /// `NotFound`, `NotDirectory`, a bad clause of a query path.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
-        self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
+        self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
         let parent = self.node(parent)?;
         let found = self.find(caller, &parent, name);
         if matches!(found, Err(FsError::NotFound)) {
@@ -234,19 +235,19 @@ impl View {
         }
         let node = tree::resolve(&self.mount, parent, name)?;
         if item_of(&node).is_some() {
-            self.lookers.looks(caller.pid);
+            self.kernel_cache.name_readers.looks(caller.pid);
         }
-        let marked = self.mark(&node);
+        let marked = self.kernel_cache.mark(&node);
         let mut found = self.found(caller, &node);
         if let Ok(attr) = &mut found {
-            let lasts = self.lasting_name(caller, &node, attr, marked);
+            let lasts = self.kernel_cache.lasting_name(caller, &node, attr, marked);
             attr.lasts = if is_own_name(parent, &node, name) { lasts } else { Lasting::NOT };
         }
         match (marked, found) {
             (None, found) => self.remember(node, found?),
             (Some(_), Ok(attr)) => Ok(attr),
             (Some(marked), Err(error)) => {
-                self.unmark(marked.ino);
+                self.kernel_cache.unmark(marked.ino);
                 Err(error)
             }
         }
@@ -290,7 +291,7 @@ impl View {
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
         let path = || self.mount.path(&node);
-        self.bound_known();
+        self.kernel_cache.bound_known();
         let known = self.inodes.mark(node.clone(), false);
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
@@ -327,8 +328,8 @@ impl View {
 
     /// [`View::getattr`] of the node that has this inode number.
     fn getattr_of(&self, caller: Caller, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
-        self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
-        let is_marked = self.keeps() && handle.is_none() && item_of(node).is_some();
+        self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
+        let is_marked = self.kernel_cache.is_on() && handle.is_none() && item_of(node).is_some();
         if is_marked {
             self.inodes.mark_again(ino);
         }
@@ -356,8 +357,7 @@ impl View {
             attr => attr?,
         };
         self.looked_at(caller, node, &attr);
-        let is_kept = is_marked && !self.keeping.moving.holds(ino);
-        let lasts = if is_kept { self.item_lasting(caller, &attr) } else { Lasting::NOT };
+        let lasts = if is_marked { self.kernel_cache.unmoved_lasting(caller, &attr) } else { Lasting::NOT };
         let ino = if attr.kind == Kind::Directory { ino } else { attr.ino };
         Ok(Attr { ino, size: size.unwrap_or(attr.size), lasts, ..attr })
     }

@@ -5,12 +5,12 @@
 //! noted; a process that read nothing, as `echo >`, replaces what is there. What renews a note:
 //!
 //! - reading the item again;
-//! - a commit of the process itself by any route: the engine tells of it ([`crate::engine::witness`]);
+//! - a commit of the process itself by any route: the database tells of it ([`crate::model::api::WriteListener`]);
 //! - looking at the item's attributes by path, as an editor does before it asks whether to write what somebody else has changed. That is a
 //!   LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so a look counts from the thread's next
 //!   call on.
 //!
-//! The kernel may answer looks from what it keeps ([`super::lasting`]), but only while all notes of the item are of the version that it
+//! The kernel may answer looks from what it keeps ([`super::kernel_cache`]), but only while all notes of the item are of the version that it
 //! keeps: such a look changes no note.
 //!
 //! A note ends after [`NOTE_AGE_MAX`], with its process, or when the process deletes the item. Memory is bounded: beyond

@@ -1,10 +1,10 @@
 //! open, create, read, write, flush, fsync, release, and the size of setattr.
 
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 
 use super::{NewAttr, View};
-use crate::database::{Source, TextForm, wait};
-use crate::engine::observer::{Patience, patience, with_patience};
+use crate::database::{Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::text::Text;
 use crate::fs::node::attr::Attr;
@@ -30,7 +30,7 @@ use crate::fs::write::draft::Draft;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{ItemTarget, ItemWriter, Opener, TEXT_BYTES_MAX};
 use crate::model::TableName;
-use crate::model::api::Precondition;
+use crate::model::api::{Precondition, WaitPolicy};
 
 /// Answer of create: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl View {
             Node::Scratch(id) => scratch::open(&self.mount, *id, false),
             Node::Special(special) => self.open_special(caller, special, flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
-                self.lookers.looks(caller.pid);
+                self.kernel_cache.name_readers.looks(caller.pid);
                 let (text, stat) = entry::counted_text(&self.mount, entry)?;
                 let text = Text::new(text, &self.mount.budget)?;
                 self.read_item(caller.pid, entry, stat.version, &text);
@@ -280,11 +280,9 @@ impl View {
         let (attr, handle) = self.noted(caller, "mknod", &parent, name, self.create_in(caller, &parent, name, mode, flags))?;
         match handle {
             Handle::Item(open) if self.creations.is_untouched(&open) => {
-                let made = wait(|done| {
-                    let done: Reply<()> = Box::new(move |ended| done(Ok(ended)));
-                    self.make_untouched(caller, &open, done);
-                });
-                made??;
+                let (sender, made) = sync_channel(1);
+                self.make_untouched(caller, &open, Box::new(move |ended| drop(sender.send(ended))));
+                made.recv().map_err(|_| FsError::Internal)??;
             }
             Handle::Item(_) => {}
             Handle::Scratch(id) => self.mount.scratch.lock().release(id, now_ms()),
@@ -400,13 +398,12 @@ impl View {
         match &*handle {
             Handle::Item(open) => {
                 let reply = self.keeping_whole(open, reply);
-                let patience = if is_of_plain_text(open) { patience() } else { Patience::Short };
-                with_patience(patience, || run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply));
+                let caller = if is_of_plain_text(open) { caller } else { caller.waiting(WaitPolicy::Short) };
+                run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply);
             }
             Handle::Special(open) => {
-                with_patience(Patience::Short, || {
-                    Arc::clone(open).call(&self.host(), caller, Call::Write { offset, data: data.to_vec() }, reply)
-                });
+                let caller = caller.waiting(WaitPolicy::Short);
+                Arc::clone(open).call(&self.host(), caller, Call::Write { offset, data: data.to_vec() }, reply);
             }
             Handle::Scratch(id) => {
                 let written = self.mount.scratch.lock().write(*id, offset, data, now_ms());

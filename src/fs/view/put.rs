@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use super::View;
 use crate::codec::key::partition_digest;
-use crate::database::Done;
 use crate::fs::FsError;
 use crate::fs::mount::last;
 use crate::fs::node::{AliasFolder, Node, base};
 use crate::fs::open::Outcome;
 use crate::fs::open::host::Host;
-use crate::fs::open::host::on_behalf_of;
 use crate::fs::source::entry::key_of;
 use crate::fs::write::ItemTarget;
-use crate::model::api::{Call, Precondition, PutItemRequest, PutItemResponse};
+use crate::model::api::{Call, CallContext, Done, Precondition, PutItemRequest, PutItemResponse};
 use crate::model::{Error, Key, TableName};
 
 impl View {
@@ -21,8 +19,8 @@ impl View {
     pub(super) fn put_item(self: &Arc<Self>, mut request: PutItemRequest, thread: u32, done: Outcome) {
         let schema = match self.mount.schema(&request.table_name) {
             Ok(schema) => schema,
-            Err(FsError::Database(error)) => return done(Err(error)),
-            Err(_) => return done(Err(Error::ResourceNotFound)),
+            Err(FsError::Database(error)) => return done.tell(Err(error)),
+            Err(_) => return done.tell(Err(Error::ResourceNotFound)),
         };
         let (table, asked) = (request.table_name.clone(), request.precondition);
         let key = request.item.key(&schema.key);
@@ -36,7 +34,8 @@ impl View {
         let view = Arc::clone(self);
         // Looked up now: when the commit is done the process may be gone, and its session with it.
         let session = self.mount.last.session(thread);
-        let stored: Done<PutItemResponse> = Box::new(move |outcome| match (outcome, again) {
+        let context = CallContext { listener: Some(self.listener(thread)), ..done.context.clone() };
+        let stored = Done::new(context, move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
             // The hidden item's delete was under way and came first: there is none, as asked.
             (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
                 // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
@@ -50,14 +49,14 @@ impl View {
                     // one.
                     view.item_is_stored(&table, key);
                 }
-                done(Ok(response.version));
+                done.tell(Ok(response.version));
             }
             (Err(error), _) => {
                 view.mount.last.keep_write(session, "PutItem", Err(&error));
-                done(Err(error));
+                done.tell(Err(error));
             }
         });
-        on_behalf_of(&**self, thread, || self.mount.db.start(Call::PutItem(request, stored)));
+        self.mount.db.start(Call::PutItem(request, stored));
     }
 
     /// An item was put through the mount: it is not being created, hidden or waiting for its delete any more.

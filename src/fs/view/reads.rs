@@ -4,14 +4,13 @@ use std::sync::{Arc, Weak};
 
 use super::View;
 use crate::database::{EntryKey, Source, TextForm};
-use crate::engine::witness::Witness;
 use crate::fs::mount::text::Text;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::{EntryNode, Node, base, entry_ino};
 use crate::fs::open::host::Host;
 use crate::fs::process::Caller;
 use crate::fs::source::entry::item_number;
-use crate::model::api::Version;
+use crate::model::api::{Version, WriteListener};
 use crate::model::{Key, TableName};
 
 /// Renews the notes of a thread's process.
@@ -20,7 +19,7 @@ struct Renewing {
     thread: u32,
 }
 
-impl Witness for Renewing {
+impl WriteListener for Renewing {
     fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>) {
         let Some(view) = self.view.upgrade() else { return };
         // On the committer: notes are short; reading the item back is for another thread.
@@ -34,7 +33,7 @@ impl Witness for Renewing {
 
 impl View {
     /// Who is to hear of what operations write for this thread's process: what they write is what it knows from then on.
-    pub(super) fn renewing(&self, thread: u32) -> Arc<dyn Witness> {
+    pub(super) fn renewing(&self, thread: u32) -> Arc<dyn WriteListener> {
         Arc::new(Renewing { view: self.me.clone(), thread })
     }
 

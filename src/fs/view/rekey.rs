@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::rename::{Moved, moved, plain};
 use super::{RenameFlags, View};
-use crate::database::{Done, Entries, EntryKey, Source, TextForm};
+use crate::database::{Entries, EntryKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
 use crate::fs::open::host::Host;
@@ -18,7 +18,7 @@ use crate::fs::source::entry;
 use crate::fs::time::now_ms;
 use crate::fs::write::Failure;
 use crate::model::api::{
-    Call, Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest,
+    Call, Done, Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest,
     TransactWriteItemsResponse, Version,
 };
 
@@ -127,8 +127,8 @@ impl View {
             return_item_collection_metrics: false,
         };
         let view = Arc::clone(self);
-        let caller = attempt.caller;
-        let done: Done<TransactWriteItemsResponse> = Box::new(move |outcome| match outcome {
+        let context = on_behalf_of(&**self, attempt.caller.pid, attempt.caller.wait);
+        let done = Done::new(context, move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
             Ok(_) => {
                 view.moved_names(&attempt, &plan);
                 (attempt.reply)(Ok(()));
@@ -142,7 +142,7 @@ impl View {
                 Some(failure) => (attempt.reply)(Err(failure)),
             },
         });
-        on_behalf_of(&**self, caller.pid, || self.mount.db.start(Call::TransactWriteItems(request, done)));
+        self.mount.db.start(Call::TransactWriteItems(request, done));
     }
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {

@@ -2,19 +2,17 @@
 //! folders onto other keys are for `rekey.rs`.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::View;
-use super::keeping::item_of;
+use super::kernel_cache::item_of;
 use crate::database::Source;
-use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::FsError;
 use crate::fs::mount::is_place_of_dropped;
 use crate::fs::node::{EntryNode, Kind, Node, base};
-use crate::fs::open::Reply;
-use crate::fs::open::host::Host;
+use crate::fs::open::host::{Host, on_behalf_of};
 use crate::fs::open::room::{parked, room};
 use crate::fs::open::text::warn;
+use crate::fs::open::{Outcome, Reply};
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::fs::process::Caller;
 use crate::fs::source::entry;
@@ -26,7 +24,7 @@ use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{Failure, ItemTarget, Target};
 use crate::model::api::parked::{ParkedChange, ParkedPlace};
-use crate::model::api::{Precondition, PutItemRequest};
+use crate::model::api::{Precondition, PutItemRequest, WaitPolicy};
 use crate::model::error::ValueError;
 use crate::model::{Error, TableName};
 
@@ -55,11 +53,7 @@ impl View {
         }
         let resolved = tree::resolve(&self.mount, &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
-        let moving = &self.keeping.moving;
-        // Each of them begins, whatever the one before says.
-        let are_ready = believed.iter().filter(|ino| !moving.begin(**ino, caller.pid)).count() == 0;
-        if !are_ready && self.keeping.was_on.load(Ordering::SeqCst) {
-            // The kernel looks the names up, which it then keeps no more, and calls again.
+        if !self.kernel_cache.begin_rename(&believed, caller.pid) {
             return reply(Err(FsError::Stale));
         }
         let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
@@ -67,7 +61,7 @@ impl View {
         let again = path.clone();
         let (made_in, made) = (new_parent.ino(), to.1.to_owned());
         let reply: Moved = Box::new(move |ended| {
-            believed.iter().for_each(|ino| view.keeping.moving.end(*ino, caller.pid));
+            view.kernel_cache.end_rename(&believed, caller.pid);
             reply(match ended {
                 Ok(()) => {
                     view.mount.journal.made(made_in, &made);
@@ -81,15 +75,15 @@ impl View {
             Ok(old) => {
                 let names = Names { from: (&old_parent, from.1), to: (&new_parent, to.1), flags };
                 // What is in a folder goes by names that the kernel carries over; it locks the folder's parent, not the folder.
-                let patience = if old.kind() == Kind::Directory { Patience::Short } else { patience() };
-                with_patience(patience, || self.move_node(caller, &old, names, reply));
+                let caller = if old.kind() == Kind::Directory { caller.waiting(WaitPolicy::Short) } else { caller };
+                self.move_node(caller, &old, names, reply);
             }
             Err(error) => reply(Err(plain(error))),
         }
     }
 
     /// The items that the kernel may believe in of what a rename takes from its name, and carry over to another. It takes no answer about
-    /// them that lasts while the rename has the locks of both directories ([`super::lasting`]). A folder keeps its inode number.
+    /// them that lasts while the rename has the locks of both directories ([`super::kernel_cache`]). A folder keeps its inode number.
     fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
         let new = flags.exchange.then(|| tree::resolve(&self.mount, to.0, to.1).ok()).flatten();
         let items = old.into_iter().chain(&new).filter(|node| item_of(node).is_some());
@@ -197,7 +191,7 @@ impl View {
         self.put_item(
             request,
             caller.pid,
-            Box::new(move |outcome| match outcome {
+            Outcome::new(on_behalf_of(&**self, caller.pid, caller.wait), move |outcome| match outcome {
                 Ok(version) => {
                     view.keep_written(&target, version, &text);
                     match moving {

@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::kernel_cache::KernelCache;
+use super::notes::Reads;
+use super::workers::Workers;
 use super::{View, keeper};
 use crate::database::Browse;
 use crate::fs::mount::Mount;
+use crate::fs::node::inode_table::InodeTable;
 use crate::fs::open::handle::Handles;
 use crate::fs::options::ViewOptions;
 
@@ -16,26 +20,30 @@ impl View {
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
         let mount = Arc::new(Mount::new(db, options));
-        let handles = Handles::new(mount.budget.clone(), mount.options.allow_other);
+        let handles = Arc::new(Handles::new(mount.budget.clone(), mount.options.allow_other));
+        let (inodes, reads, workers) = (Arc::<InodeTable>::default(), Arc::<Reads>::default(), Arc::<Workers>::default());
+        let files = (Arc::clone(&inodes), Arc::clone(&handles));
+        let kernel_cache = KernelCache::new(Arc::clone(&mount), files, Arc::clone(&reads), Arc::clone(&workers));
+        // Weak: the cache holds the mount.
+        let of_stats = Arc::downgrade(&kernel_cache);
+        let stats = move || of_stats.upgrade().map(|cache| cache.stats()).unwrap_or_default();
+        let _ = mount.kept.set(Box::new(stats));
         let view = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             mount,
-            inodes: Default::default(),
+            inodes,
             handles,
             creations: Default::default(),
-            reads: Default::default(),
+            reads,
             seen: Default::default(),
             vetoes: Default::default(),
             keeper: Default::default(),
-            workers: Default::default(),
+            workers,
             waiting: Default::default(),
             releases: Default::default(),
             kept: Default::default(),
-            keeping: Default::default(),
-            lookers: Default::default(),
+            kernel_cache,
         });
-        let weak = Arc::downgrade(&view);
-        let _ = view.mount.kept.set(Box::new(move || weak.upgrade().map(|view| view.kept_now()).unwrap_or_default()));
         keeper::start(&view);
         view
     }

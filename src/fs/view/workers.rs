@@ -13,7 +13,6 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use crate::database::caller;
-use crate::engine::observer::{patience, with_patience};
 
 /// Calls at a time that end soon: they wait for a commit at most.
 const SHORT_MAX: usize = 8;
@@ -94,9 +93,9 @@ impl Pool {
 
     /// Runs work on a thread of its own as soon as there is one.
     pub fn run(&self, work: Work) {
-        // What is started there is of the call that is handed over.
-        let (patience, caller) = (patience(), caller::caller());
-        let work: Work = Box::new(move || with_patience(patience, || caller::work_for(caller, work)));
+        // What asks a service there is of the call that is handed over.
+        let caller = caller::caller();
+        let work: Work = Box::new(move || caller::work_for(caller, work));
         let mut state = self.0.state.lock();
         state.queue.push_back(work);
         // As many idle threads as there is work: one of them takes it. Else there is one more, up to the most.

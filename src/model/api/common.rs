@@ -8,10 +8,7 @@ use super::legacy::LegacyConditions;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{AliasFault, ExpressionParameter};
 use crate::model::limits::PLACEHOLDER_BYTES_MAX;
-use crate::model::{AttributeValue, Error, Item, TableName};
-
-/// Called once with an operation's outcome, on whatever thread finished it; must not block.
-pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+use crate::model::{AttributeValue, Item, TableName};
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`; `None` is an absent member, which is not an empty one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]

@@ -6,6 +6,7 @@
 pub mod absence;
 pub mod backup;
 pub mod batches;
+pub mod commit;
 pub mod common;
 pub mod create_table;
 pub(crate) mod declare;
@@ -32,8 +33,9 @@ pub use batches::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, TableKeys,
     TableWrites, WriteRequest,
 };
+pub use commit::{CallContext, CommitInline, CommitObserver, Committed, Done, Then, WaitPolicy, WriteListener, Written};
 pub use common::{
-    ConditionParameter, ConsumedCapacity, Done, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
+    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
     ReturnValues, Select, UpdateReturnValues, Version,
 };
 pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};

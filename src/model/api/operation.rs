@@ -124,7 +124,7 @@ macro_rules! call {
 
             /// Tells who asked that it is not done.
             pub fn refuse(self, error: Error) {
-                match self { $(Self::$name(_, done) => done(Err(error)),)* }
+                match self { $(Self::$name(_, done) => done.tell(Err(error)),)* }
             }
 
             /// The same call; `hear` is told of its failure, if it fails, before who asked hears of the outcome.
@@ -132,11 +132,11 @@ macro_rules! call {
             pub fn heard(self, hear: impl FnOnce(Option<&Error>) + Send + 'static) -> Self {
                 match self {
                     $(Self::$name(request, done) => {
-                        let heard = move |outcome: Result<$response, Error>| {
+                        let heard = done.after(move |outcome: Result<$response, Error>| {
                             hear(outcome.as_ref().err());
-                            done(outcome);
-                        };
-                        Self::$name(request, Box::new(heard))
+                            outcome
+                        });
+                        Self::$name(request, heard)
                     })*
                 }
             }

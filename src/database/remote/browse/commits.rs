@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::engine::clock::Clock;
+use crate::model::clock::Clock;
 
 /// Counts own writes, and moments: what was read a while ago may be another without anybody telling.
 #[derive(Debug)]

@@ -36,11 +36,11 @@ impl Database for RemoteDatabase {
             Call::UpdateItem(request, done) => self.update_item(request, done),
             Call::BatchWriteItem(request, done) => self.batch_write_item(request, done),
             Call::TransactWriteItems(request, done) => self.transact_write_items(request, done),
-            Call::CreateTable(request, done) => done(self.create_table(request)),
-            Call::UpdateTable(request, done) => done(self.update_table(request)),
-            Call::DeleteTable(request, done) => done(self.delete_table(request)),
+            Call::CreateTable(request, done) => done.tell(self.create_table(request)),
+            Call::UpdateTable(request, done) => done.tell(self.update_table(request)),
+            Call::DeleteTable(request, done) => done.tell(self.delete_table(request)),
             Call::Verbatim(request, done) => self.pass(request, done),
-            Call::DescribeTimeToLive(request, done) => done(self.tables.time_to_live(&*self.service, request)),
+            Call::DescribeTimeToLive(request, done) => done.tell(self.tables.time_to_live(&*self.service, request)),
             call => self.hand_on(call),
         }
     }
@@ -181,11 +181,11 @@ impl RemoteDatabase {
     fn put_item(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
         let target = self.guard(asked!(request, &request.item, Some(Effect::Put)));
         self.write(done, target, |writes, done| {
-            let ended = move |outcome: Result<PutItemResponse, Error>| {
+            let ended = done.after(move |outcome: Result<PutItemResponse, Error>| {
                 let version = writes.end(outcome.is_ok());
-                done(outcome.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put }));
-            };
-            self.service.start(Call::PutItem(request, Box::new(ended)));
+                outcome.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put })
+            });
+            self.service.start(Call::PutItem(request, ended));
         });
     }
 
@@ -193,16 +193,16 @@ impl RemoteDatabase {
         let wants_old = request.return_values == ReturnValues::AllOld;
         let target = self.guard(asked!(request, &request.key, Some(Effect::Delete)));
         self.write(done, target, |writes, done| {
-            let ended = move |outcome: Result<DeleteItemResponse, Error>| {
+            let ended = done.after(move |outcome: Result<DeleteItemResponse, Error>| {
                 writes.end(outcome.is_ok());
-                done(outcome.map(|mut deleted| {
+                outcome.map(|mut deleted| {
                     deleted.attributes.take_if(|_| !wants_old);
                     deleted
-                }));
-            };
+                })
+            });
             // Was there one? It costs nothing to be told.
             let request = DeleteItemRequest { return_values: ReturnValues::AllOld, ..request };
-            self.service.start(Call::DeleteItem(request, Box::new(ended)));
+            self.service.start(Call::DeleteItem(request, ended));
         });
     }
 
@@ -214,17 +214,17 @@ impl RemoteDatabase {
                 request.return_values = UpdateReturnValues::AllNew;
             }
             let tells_new = request.return_values == UpdateReturnValues::AllNew;
-            let ended = move |outcome: Result<UpdateItemResponse, Error>| {
+            let ended = done.after(move |outcome: Result<UpdateItemResponse, Error>| {
                 if let (Ok(updated), true) = (&outcome, tells_new) {
                     writes.came_to(updated.attributes.clone());
                 }
                 let version = writes.end(outcome.is_ok());
-                done(outcome.map(|mut updated| {
+                outcome.map(|mut updated| {
                     updated.attributes.take_if(|_| !is_asked);
                     UpdateItemResponse { version, ..updated }
-                }));
-            };
-            self.service.start(Call::UpdateItem(request, Box::new(ended)));
+                })
+            });
+            self.service.start(Call::UpdateItem(request, ended));
         });
     }
 
@@ -232,7 +232,7 @@ impl RemoteDatabase {
         let targets = self.may_write().and_then(|()| self.targets(of_batch(&request)));
         self.write(done, targets, |mut writes, done| {
             let names: Vec<TableName> = request.request_items.iter().map(|writes| writes.table_name.clone()).collect();
-            let ended = move |outcome: Result<BatchWriteItemResponse, Error>| {
+            let ended = done.after(move |outcome: Result<BatchWriteItemResponse, Error>| {
                 if let Ok(response) = &outcome {
                     writes.leave(|table, key| {
                         let left = names.iter().zip(&response.unprocessed_items).filter(|(name, _)| *name == table);
@@ -240,20 +240,20 @@ impl RemoteDatabase {
                     });
                 }
                 writes.end(outcome.is_ok());
-                done(outcome);
-            };
-            self.service.start(Call::BatchWriteItem(request, Box::new(ended)));
+                outcome
+            });
+            self.service.start(Call::BatchWriteItem(request, ended));
         });
     }
 
     fn transact_write_items(&self, mut request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         let targets = self.guard_all(&mut request);
         self.write(done, targets, |writes, done| {
-            let ended = move |outcome: Result<TransactWriteItemsResponse, Error>| {
+            let ended = done.after(move |outcome: Result<TransactWriteItemsResponse, Error>| {
                 writes.end(outcome.is_ok());
-                done(outcome);
-            };
-            self.service.start(Call::TransactWriteItems(request, Box::new(ended)));
+                outcome
+            });
+            self.service.start(Call::TransactWriteItems(request, ended));
         });
     }
 }

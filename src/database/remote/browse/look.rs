@@ -19,14 +19,13 @@ use crate::database::{
 };
 use crate::engine::base::item_key::key_of_item;
 use crate::engine::index::check_keys;
-use crate::engine::observer::Observer;
 use crate::expr::SortRange;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{
-    Call, DeleteItemResponse, GetItemRequest, Page, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
+    Call, CommitObserver, DeleteItemResponse, GetItemRequest, Page, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
 };
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;
@@ -419,16 +418,16 @@ impl Browse for RemoteDatabase {
         let ParkRequest { delete, place, content } = request;
         // Parked first: a text that there is no room for is not deleted.
         if let Err(error) = self.beside.park(place.clone(), &content, self.options.clock.now_ms()) {
-            return done(Err(error));
+            return done.tell(Err(error));
         }
         let beside = Arc::clone(&self.beside);
-        let ended = move |outcome: Result<DeleteItemResponse, Error>| {
+        let ended = done.after(move |outcome: Result<DeleteItemResponse, Error>| {
             if outcome.is_err() {
                 beside.change_parked(ParkedChange::Remove(place));
             }
-            done(outcome);
-        };
-        self.start(Call::DeleteItem(delete, Box::new(ended)));
+            outcome
+        });
+        self.start(Call::DeleteItem(delete, ended));
     }
 
     fn parked(
@@ -474,11 +473,11 @@ impl Browse for RemoteDatabase {
     }
 
     /// Nobody tells of what others write: what the kernel were to keep would have no end.
-    fn observe(&self, _observer: &Arc<dyn Observer>) -> Result<(), Error> {
+    fn observe(&self, _observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
         Ok(())
     }
 
-    fn unobserve(&self, _observer: &Arc<dyn Observer>) {}
+    fn unobserve(&self, _observer: &Arc<dyn CommitObserver>) {}
 
     /// It is never alone.
     fn keep_alone(&self, _keeper: Arc<dyn Keeper>) -> Result<(), Error> {

@@ -47,7 +47,7 @@ use walks::Walks;
 
 use crate::database::Database;
 use crate::database::layout::Layout;
-use crate::engine::clock::{Clock, SystemClock};
+use crate::model::clock::{Clock, SystemClock};
 
 /// Bytes of items that are held.
 pub const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;

@@ -22,8 +22,8 @@ use super::version::version_of;
 use crate::codec::record::{encode, stamp};
 use crate::database::bounded::{OfBytes, of_entries};
 use crate::database::{EntryKey, PartitionKey, Source};
-use crate::engine::clock::Clock;
 use crate::model::api::Version;
+use crate::model::clock::Clock;
 use crate::model::{AttributeValue, Error, Item, Key, TableName};
 
 /// How long an eventually consistent read may not show a write: the service says that it is usually less than a second.

@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 use super::commits::Commits;
 use super::flights::Flights;
 use crate::database::Database;
-use crate::engine::clock::Clock;
 use crate::model::api::{
     DescribeTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
 };
+use crate::model::clock::Clock;
 use crate::model::error::RemoteError;
 use crate::model::{Error, TableName, TableSchema};
 

@@ -20,7 +20,7 @@ impl RemoteDatabase {
         }
         let document = match Document::parse(request.body.clone()) {
             Ok(document) => document,
-            Err(error) => return done(Err(answer::unreadable(error))),
+            Err(error) => return done.tell(Err(answer::unreadable(error))),
         };
         let statements = statements(document.root());
         if !statements.is_empty() {
@@ -29,7 +29,7 @@ impl RemoteDatabase {
             return self.end_with(Call::Verbatim(request, done), changed);
         }
         if let Err(error) = self.may_write() {
-            return done(Err(error));
+            return done.tell(Err(error));
         }
         let written = as_write(request.operation, document.root()).map(|call| self.targets(item_writes(&call)));
         match written {
@@ -46,7 +46,7 @@ impl RemoteDatabase {
             let asking = if is_update { edit::asking(&request.body, "ReturnValues", "ALL_NEW") } else { None };
             let is_asking = asking.is_some();
             request.body = asking.unwrap_or(request.body);
-            let ended = move |outcome: Result<Vec<u8>, Error>| {
+            let ended = done.after(move |outcome: Result<Vec<u8>, Error>| {
                 let told = outcome.as_ref().ok().and_then(|answer| Document::parse(answer.clone()).ok());
                 let member = |name: &str| told.as_ref()?.root().get(name);
                 if let Some(item) = member("Attributes").filter(|_| is_asking).and_then(|item| answer::item_of(item).ok()) {
@@ -56,9 +56,9 @@ impl RemoteDatabase {
                     writes.leave(|_, _| true);
                 }
                 writes.end(outcome.is_ok());
-                done(outcome.map(|answer| if is_asking { edit::without(&answer, "Attributes") } else { answer }));
-            };
-            self.service.start(Call::Verbatim(request, Box::new(ended)));
+                outcome.map(|answer| if is_asking { edit::without(&answer, "Attributes") } else { answer })
+            });
+            self.service.start(Call::Verbatim(request, ended));
         });
     }
 }
@@ -68,7 +68,7 @@ fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
     macro_rules! read {
         ($($name:ident),*) => {
             match operation {
-                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Box::new(|_| ())),)*
+                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Done::of(|_| ())),)*
                 _ => return None,
             }
         };

@@ -10,11 +10,10 @@ use super::version::{COMPARED_MAX, is_absent, is_unchanged};
 use crate::codec::record::Record;
 use crate::database::item_writes::{Effect, ItemWrite};
 use crate::database::{Done, Source};
-use crate::engine::witness::{Witness, instead};
 use crate::expr::PlaceholderUse;
 use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::write::Writer;
-use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version};
+use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Error, Item, Key, TableName};
 
@@ -79,7 +78,7 @@ pub(super) use asked;
 pub struct Writes {
     pages: Arc<Pages>,
     commits: Arc<Commits>,
-    witness: Option<Arc<dyn Witness>>,
+    listener: Option<Arc<dyn WriteListener>>,
     targets: Vec<Target>,
 }
 
@@ -106,8 +105,8 @@ impl Writes {
                 Left::Item(record) => Record::parse(record).ok().map(|record| record.version()),
                 Left::Nothing | Left::Unknown => None,
             };
-            if let (Some(witness), true) = (&self.witness, version.is_some() || matches!(left[0], Left::Nothing)) {
-                witness.wrote(&target.table.source.table, &target.key, version);
+            if let (Some(listener), true) = (&self.listener, version.is_some() || matches!(left[0], Left::Nothing)) {
+                listener.wrote(&target.table.source.table, &target.key, version);
             }
             first = first.or(version);
             places.extend(target.places().into_iter().zip(left));
@@ -160,18 +159,20 @@ impl RemoteDatabase {
     /// Begins writes, if there is nothing against them: `start` is given them, and ends them.
     pub(super) fn write<R>(
         &self,
-        done: Done<R>,
+        mut done: Done<R>,
         targets: Result<impl IntoIterator<Item = Target>, Error>,
         start: impl FnOnce(Writes, Done<R>),
     ) {
         let targets: Vec<Target> = match targets {
             Ok(targets) => targets.into_iter().collect(),
-            Err(error) => return done(Err(error)),
+            Err(error) => return done.tell(Err(error)),
         };
         let places: Vec<Place> = targets.iter().flat_map(Target::places).collect();
         self.pages.begin_write(&places);
         let (pages, commits) = (Arc::clone(&self.pages), Arc::clone(&self.commits));
-        instead(|witness| start(Writes { pages, commits, witness, targets }, done));
+        // Of what the service is asked for nobody else hears.
+        let listener = done.context.listener.take();
+        start(Writes { pages, commits, listener, targets }, done);
     }
 
     /// What a write is to do, its precondition made part of its condition.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use super::attribute_value::{self, Kind as ValueKind};
 use crate::codec::file_name;
+use crate::database::wait;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
 use crate::fs::write::check::TextCheck;
@@ -19,7 +20,7 @@ use crate::fs::write::{Commit, Target};
 use crate::model::DocumentPath;
 use crate::model::KeySchema;
 use crate::model::PathElement;
-use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateItemRequest, UpdateParameter};
+use crate::model::api::{Call, ConditionParameter, Placeholders, Precondition, UpdateItemRequest, UpdateParameter};
 use crate::model::schema::KeyAttributeType;
 
 /// What a directory's name ends with.
@@ -69,7 +70,7 @@ fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Resul
 fn update(place: &EntryNode, host: &dyn Host, caller: Caller, edit: Edit) -> Result<(), FsError> {
     let schema = host.mount().schema(place.table())?;
     let request = edit.request(place, &schema.key);
-    on_behalf_of(host, caller.pid, || host.mount().db.update_item(request))?;
+    wait(on_behalf_of(host, caller.pid, caller.wait), |done| host.mount().db.start(Call::UpdateItem(request, done)))?;
     Ok(())
 }
 
@@ -249,11 +250,11 @@ impl Execute<dyn Host> for AttributeTarget {
     fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
         // The item is gone: nothing is made of one attribute.
-        let done: Outcome = Box::new(|outcome| {
-            done(outcome.map_err(|error| match error {
+        let done = done.after(|outcome| {
+            outcome.map_err(|error| match error {
                 Error::ConditionalCheckFailed { .. } => Error::ResourceNotFound,
                 error => error,
-            }));
+            })
         });
         super::update::execute(host, &place, open.writer(), request, done);
     }

@@ -103,23 +103,23 @@ impl Merge {
         let (mut item, precondition) = match entry::load(host.mount(), &self.place) {
             Ok((item, stat)) => (item, Precondition::Version(stat.version)),
             Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),
-            Err(FsError::Database(error)) => return done(Err(error)),
-            Err(_) => return done(Err(Error::ResourceNotFound)),
+            Err(FsError::Database(error)) => return done.tell(Err(error)),
+            Err(_) => return done.tell(Err(Error::ResourceNotFound)),
         };
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.place.table().clone(), item);
         request.precondition = Some(precondition);
-        let again = Arc::clone(host);
+        let (again, context) = (Arc::clone(host), done.context.clone());
         Arc::clone(host).put(
             request,
             self.writer,
-            Box::new(move |outcome| match outcome {
+            Outcome::new(context, move |outcome| match outcome {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
                     // Read again on another thread: this one is the committer.
                     let host = Arc::clone(&again);
                     again.run_elsewhere(Box::new(move || self.attempt(&host, tries - 1, done)));
                 }
-                outcome => done(outcome),
+                outcome => done.tell(outcome),
             }),
         );
     }

@@ -10,7 +10,6 @@ use crate::codec::dynamodb_json;
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
 use crate::codec::wire;
-use crate::database::Done;
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
 use crate::fs::mount::last;
@@ -18,7 +17,9 @@ use crate::fs::open::prelude::*;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
 use crate::fs::write::{Commit, Target};
 use crate::model::KeySchema;
-use crate::model::api::{Call, ConditionParameter, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter};
+use crate::model::api::{
+    Call, CallContext, ConditionParameter, Done, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter,
+};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 
@@ -174,14 +175,15 @@ pub(super) fn execute(host: &Arc<dyn Host>, place: &EntryNode, writer: u32, requ
     host.revive_item(place.table(), place.key());
     let (again, place) = (Arc::clone(host), place.clone());
     let session = host.mount().last.session(writer);
-    let stored: Done<UpdateItemResponse> = Box::new(move |outcome| {
+    let context = CallContext { listener: Some(host.listener(writer)), ..done.context.clone() };
+    let stored = Done::new(context, move |outcome: Result<UpdateItemResponse, Error>| {
         let answer = outcome.as_ref().map(|response| last::of_write(place.table(), response));
         again.mount().last.keep_write(session, "UpdateItem", answer);
         let version = outcome.map(|response| response.version);
         if let Ok(Some(_)) = version {
             again.item_stored(place.table(), place.key());
         }
-        done(version.map(Option::unwrap_or_default));
+        done.tell(version.map(Option::unwrap_or_default));
     });
-    on_behalf_of(&**host, writer, || host.mount().db.start(Call::UpdateItem(request, stored)));
+    host.mount().db.start(Call::UpdateItem(request, stored));
 }

@@ -11,13 +11,14 @@ use super::atomic::Transaction;
 use super::line::{self, Request};
 use super::lines::{Line, Lines};
 use crate::codec::plain_json;
+use crate::database::wait;
 use crate::fs::mount::reports::{BatchKind, ITEMS_BYTES_MAX, Report};
 use crate::fs::open::prelude::*;
 use crate::fs::open::text::{Call, Turns};
 use crate::fs::process::has_open;
 use crate::fs::process::same_process;
 use crate::fs::process::was_killed;
-use crate::model::api;
+use crate::model::api::{self, CallContext, Done};
 use crate::model::error::ValueError;
 
 /// The least that programs write of a longer output at a time.
@@ -105,20 +106,19 @@ impl OpenBatch {
         let pending = Arc::new(Pending { left: AtomicUsize::new(lines.len() + 1), finish: Mutex::new(Some(Box::new(finish))) });
         // The end of the file is nobody's call.
         let writer = if caller.pid == 0 { self.opener.pid } else { caller.pid };
-        on_behalf_of(&**host, writer, || {
-            match host.mount().schema(&self.table) {
-                Ok(schema) => lines.into_iter().for_each(|line| self.start(host, &schema, line, &pending)),
-                Err(error) => {
-                    for (number, text) in lines {
-                        self.failed(number, &text.unwrap_or_default(), error.clone());
-                        pending.one_done();
-                    }
+        let by = on_behalf_of(&**host, writer, caller.wait);
+        match host.mount().schema(&self.table) {
+            Ok(schema) => lines.into_iter().for_each(|line| self.start((host, &by), &schema, line, &pending)),
+            Err(error) => {
+                for (number, text) in lines {
+                    self.failed(number, &text.unwrap_or_default(), error.clone());
+                    pending.one_done();
                 }
             }
-            if self.kind == BatchKind::Atomic {
-                self.end_transaction(&**host, caller, &call);
-            }
-        });
+        }
+        if self.kind == BatchKind::Atomic {
+            self.end_transaction((&**host, &by), caller, &call);
+        }
         pending.one_done();
     }
 
@@ -147,7 +147,13 @@ impl OpenBatch {
     }
 
     /// Starts what a line asks for; `pending` hears when it has ended.
-    fn start(self: &Arc<Self>, host: &Arc<dyn Host>, schema: &TableSchema, (number, text): Line, pending: &Arc<Pending>) {
+    fn start(
+        self: &Arc<Self>,
+        (host, by): (&Arc<dyn Host>, &CallContext),
+        schema: &TableSchema,
+        (number, text): Line,
+        pending: &Arc<Pending>,
+    ) {
         let text = match text {
             Ok(text) => text,
             Err(error) => {
@@ -170,14 +176,14 @@ impl OpenBatch {
                 self.failed(number, &text, FsError::Body(refused.to_owned()));
                 self.work.lock().transaction.begin_anew();
             }
-            Ok(Request::Commit) => self.commit(&**host),
+            Ok(Request::Commit) => self.commit(&**host, by),
             Ok(Request::Put(request)) => {
-                let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
+                let done = Done::new(by.clone(), move |outcome| this.ended(number, &text, outcome.map(drop), &pending));
                 // Not counted here: `done` counts it when it is durable.
                 return host.mount().db.start(api::Call::PutItem(request, done));
             }
             Ok(Request::Delete(request)) => {
-                let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
+                let done = Done::new(by.clone(), move |outcome| this.ended(number, &text, outcome.map(drop), &pending));
                 return host.mount().db.start(api::Call::DeleteItem(request, done));
             }
         }
@@ -260,25 +266,25 @@ impl OpenBatch {
 
     /// The last close by who opened the file carries the transaction out; the end of the file does, when others went on with it. A
     /// writer that is being killed had more to say: nothing is done then.
-    fn end_transaction(&self, host: &dyn Host, caller: Caller, call: &Call) {
+    fn end_transaction(&self, (host, by): (&dyn Host, &CallContext), caller: Caller, call: &Call) {
         match call {
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
             // `exec 3>F; echo … >&3` closes a copy each time. Of a process that cannot be looked at the end of the file is awaited.
             Call::Flush
                 if same_process(self.opener.pid, caller.pid) && has_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
             {
-                self.commit(host);
+                self.commit(host, by);
             }
-            Call::Release => self.commit(host),
+            Call::Release => self.commit(host, by),
             _ => {}
         }
     }
 
-    fn commit(&self, host: &dyn Host) {
+    fn commit(&self, host: &dyn Host, by: &CallContext) {
         let taken = self.work.lock().transaction.take();
         let Some((numbers, request)) = taken else { return };
         let count = numbers.len() as u64;
-        match host.mount().db.transact_write_items(request) {
+        match wait(by.clone(), |done| host.mount().db.start(api::Call::TransactWriteItems(request, done))) {
             Ok(_) => drop(self.report(|report| report.done += count)),
             Err(Error::TransactionCanceled(cancellation)) => {
                 for (number, reason) in numbers.iter().zip(&cancellation.0) {

@@ -51,7 +51,7 @@ impl Execute<dyn Host> for RequestTarget {
     fn execute(host: &Arc<dyn Host>, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
         let again = Arc::clone(host);
         host.run_elsewhere(Box::new(move || {
-            done(match again.mount().db.change_saved_queries(&table, change) {
+            done.tell(match again.mount().db.change_saved_queries(&table, change) {
                 Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
                 Ok(_) => Ok(0),
                 Err(error) => Err(error),

@@ -2,18 +2,16 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | what is kept must end before a change is acknowledged | the engine tells of each commit before its writer hears ([`super::ending`]) |
+//! | what is kept must end before a change is acknowledged | the database tells of each commit before its writer hears ([`super::invalidate`]) |
 //! | a change may come between reading and answering | the node is marked before its data is read ([`crate::fs::node::inode_table`]) |
 //! | nobody ends anything once this process is killed | nothing is kept longer than [`KEEP`] at a time |
-//! | what a process may do can hang on its having looked | kept is only what is the same for all, see [`View::item_lasting`] |
-//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer tells nothing that lasts of the name of an item ([`View::lasting_name`]) |
-//! | a rename moves what the kernel knows of an item's old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::keeping::Moving`]) |
+//! | what a process may do can hang on its having looked | kept is only what is the same for all, see [`KernelCache::item_lasting`] |
+//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer tells nothing that lasts of the name of an item ([`KernelCache::lasting_name`]) |
+//! | a rename moves what the kernel knows of an item's old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::moving`]) |
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::View;
-use super::keeping::{Notice, item_of, name_of_entry};
+use super::{Invalidation, KernelCache, item_of, name_of_entry};
 use crate::database::Source;
 use crate::fs::node::attr::{Attr, Lasting};
 use crate::fs::node::inode_table::Counted;
@@ -27,21 +25,14 @@ use crate::store::KEEP;
 /// (readlink or O_PATH) finds it a moment longer.
 const DIRECTORY_NAME: Duration = Duration::from_secs(1);
 
-impl View {
-    /// May the kernel keep anything now? Who answers asks twice: before the node is marked, since without a mark nothing may be kept,
-    /// and after that, since who ends the keeping looks for marks afterwards.
-    #[must_use]
-    pub fn keeps(&self) -> bool {
-        self.keeping.is_on.load(Ordering::SeqCst)
-    }
-
+impl KernelCache {
     /// What the kernel may keep of the name of a node and of its attributes, which were read after it was `marked`, by a LOOKUP by
     /// `caller`.
-    pub(super) fn lasting_name(&self, caller: Caller, node: &Node, attr: &Attr, marked: Option<Counted>) -> Lasting {
+    pub fn lasting_name(&self, caller: Caller, node: &Node, attr: &Attr, marked: Option<Counted>) -> Lasting {
         // First whether anything is kept: a rename says that it is about to be before it looks whether anything was.
-        let keeps = self.keeps();
+        let keeps = self.is_on();
         if item_of(node).is_some() {
-            let is_moving = self.keeping.moving.is_looked_up(attr.ino, caller.pid);
+            let is_moving = self.moving.is_looked_up(attr.ino, caller.pid);
             return match marked {
                 Some(marked) if keeps && !is_moving => self.lasting_name_of_item(caller, node, attr, marked),
                 _ => Lasting::NOT,
@@ -65,28 +56,33 @@ impl View {
         if self.inodes.is_asked_again(marked.ino, KEEP, now_ms())
             && let Node::Entry(entry) = node
         {
-            self.post(vec![Notice::Gone(name_of_entry(entry), marked.ino)]);
+            self.post(vec![Invalidation::Gone(name_of_entry(entry), marked.ino)]);
         }
         Lasting { name: Duration::ZERO, ..lasting }
+    }
+
+    /// [`KernelCache::item_lasting`], unless it is about to be renamed.
+    pub fn unmoved_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
+        if self.moving.holds(attr.ino) { Lasting::NOT } else { self.item_lasting(caller, attr) }
     }
 
     /// What the kernel may keep of an item whose attributes were read after it was marked, and which is not about to be renamed, as long
     /// as nothing makes it another for one process than for the rest: no handle of it is open, whose text may be of another version; no
     /// process that read it has yet to see its present version (`notes.rs`); it is not being created, which has no version.
-    pub(super) fn item_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
+    fn item_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
         let ino = attr.ino;
-        let is_kept = self.keeps()
+        let is_kept = self.is_on()
             && attr.version != 0
             && attr.links > 0
             && !self.handles.is_open(ino)
-            && self.reads.may_be_kept(ino, caller.pid, attr.version);
+            && self.read_versions.may_be_kept(ino, caller.pid, attr.version);
         if is_kept { Lasting { name: KEEP, attr: KEEP } } else { Lasting::NOT }
     }
 
-    /// Marks a node of which an answer may be kept, before it is read; counts a lookup, which [`View::unmark`] takes back. `None` when
+    /// Marks a node of which an answer may be kept, before it is read; counts a lookup, which [`KernelCache::unmark`] takes back. `None` when
     /// nothing may be kept: then the lookup is counted when the node has been read.
-    pub(super) fn mark(&self, node: &Node) -> Option<Counted> {
-        if !self.keeps() || item_of(node).is_none() {
+    pub fn mark(&self, node: &Node) -> Option<Counted> {
+        if !self.is_on() || item_of(node).is_none() {
             return None;
         }
         self.bound_known();
@@ -94,7 +90,7 @@ impl View {
     }
 
     /// The kernel will not be told of the node.
-    pub(super) fn unmark(&self, ino: u64) {
+    pub fn unmark(&self, ino: u64) {
         self.inodes.unmark(ino);
     }
 }

@@ -15,12 +15,12 @@ const AGE_MS_MAX: u64 = 60_000;
 
 /// See the module. Threads are named as the kernel does.
 #[derive(Debug, Default)]
-pub struct Lookers {
+pub struct NameReaders {
     /// How often a thread was told attributes in vain.
     unused: Seldom<Recent<u32, u8, THREADS_MAX, AGE_MS_MAX>>,
 }
 
-impl Lookers {
+impl NameReaders {
     /// The thread was told attributes, and goes on by names.
     pub fn reads_names(&self, thread: u32) {
         let now_ms = now_ms();
@@ -49,12 +49,12 @@ mod tests {
 
     #[test]
     fn who_reads_names_only_is_told_no_attributes_until_it_looks() {
-        let lookers = Lookers::default();
-        (1..UNUSED_MAX).for_each(|_| lookers.reads_names(7));
-        assert!(!lookers.is_reader_of_names(7));
-        lookers.reads_names(7);
-        assert_eq!([7, 8].map(|thread| lookers.is_reader_of_names(thread)), [true, false]);
-        lookers.looks(7);
-        assert!(!lookers.is_reader_of_names(7));
+        let readers = NameReaders::default();
+        (1..UNUSED_MAX).for_each(|_| readers.reads_names(7));
+        assert!(!readers.is_reader_of_names(7));
+        readers.reads_names(7);
+        assert_eq!([7, 8].map(|thread| readers.is_reader_of_names(thread)), [true, false]);
+        readers.looks(7);
+        assert!(!readers.is_reader_of_names(7));
     }
 }

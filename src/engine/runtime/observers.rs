@@ -1,0 +1,85 @@
+//! Who must know of every change before its writer does: a mount whose kernel keeps what it was told.
+//!
+//! A [`WriteListener`](crate::model::api::WriteListener) hears of what one operation wrote; an observer of all, also of what time to live
+//! deletes, with the tables that are gone. It is told after the commit and is given the rest of the operation, which tells who waits, to be
+//! called now or later.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::RwLock;
+
+use crate::model::api::{CommitObserver, Committed, Then};
+
+/// The observers there are. Without any, a look at a flag is all that a write costs.
+#[derive(Default)]
+pub(super) struct Observers {
+    any: AtomicBool,
+    list: RwLock<Vec<Arc<dyn CommitObserver>>>,
+}
+
+impl Observers {
+    pub fn any(&self) -> bool {
+        self.any.load(Ordering::SeqCst)
+    }
+
+    pub fn add(&self, observer: &Arc<dyn CommitObserver>) {
+        self.change(|list| list.push(Arc::clone(observer)));
+    }
+
+    pub fn remove(&self, observer: &Arc<dyn CommitObserver>) {
+        self.change(|list| list.retain(|of| !Arc::ptr_eq(of, observer)));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<Arc<dyn CommitObserver>>)) {
+        let mut list = self.list.write();
+        change(&mut list);
+        self.any.store(!list.is_empty(), Ordering::SeqCst);
+    }
+
+    /// Tells one after the other, then calls `then`.
+    pub fn tell(&self, committed: Committed, then: Then) {
+        let (list, committed) = (self.list.read().clone(), Arc::new(committed));
+        let all = list.into_iter().fold(then, |then, observer| {
+            let committed = Arc::clone(&committed);
+            Box::new(move || observer.committed(&committed, then))
+        });
+        all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::api::WaitPolicy;
+
+    /// Says who it is, and holds back the rest of what it is told.
+    struct Named(&'static str, parking_lot::Mutex<Vec<Then>>);
+
+    impl CommitObserver for Named {
+        fn committed(&self, committed: &Arc<Committed>, then: Then) {
+            assert_eq!(committed.wait, WaitPolicy::Short, "{}", self.0);
+            self.1.lock().push(then);
+        }
+    }
+
+    #[test]
+    fn who_waits_is_told_when_every_observer_has_let_it_be() {
+        let (observers, told) = (Observers::default(), Arc::<AtomicBool>::default());
+        let named = ["one", "two"].map(|name| Arc::new(Named(name, parking_lot::Mutex::default())));
+        let both: Vec<Arc<dyn CommitObserver>> = named.iter().map(|one| Arc::<Named>::clone(one) as _).collect();
+        both.iter().for_each(|one| observers.add(one));
+        let committed = Committed { items: Vec::new(), tables: Vec::new(), wait: WaitPolicy::Short };
+        let of_then = Arc::clone(&told);
+        observers.tell(committed, Box::new(move || of_then.store(true, Ordering::SeqCst)));
+        // In whatever order: each has it once.
+        for _ in 0..2 {
+            assert!(!told.load(Ordering::SeqCst));
+            let then = named.iter().find_map(|one| one.1.lock().pop()).unwrap();
+            then();
+        }
+        assert!(told.load(Ordering::SeqCst));
+        both.iter().for_each(|one| observers.remove(one));
+        assert!(!observers.any());
+    }
+}

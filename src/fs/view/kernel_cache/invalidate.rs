@@ -1,0 +1,154 @@
+//! Ends what the kernel keeps, when what it was told is true no more.
+//!
+//! | what happens | what the kernel is told | who waits for that |
+//! |---|---|---|
+//! | an item is written | its attributes end (and its name is looked up again, where somebody's look matters) | who wrote, but for the calls below |
+//! | an item is deleted | its name is dropped, and the attributes | the same |
+//! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
+//! | the mount is not alone any more | all names and attributes that it keeps are dropped | the newcomer |
+//! | more nodes are known than [`KNOWN_MAX`] | names are dropped, the oldest first | nobody |
+//!
+//! The order of waiting, which holds no circle: a thread that serves the kernel waits for no notification; nor does one that commits, or
+//! holds a lock. A notification about a name waits for the kernel's lock of its directory, which calls hold that are being answered, however
+//! many list it; one about attributes waits for nothing, and is all that a written item needs that the kernel knows. Calls that
+//! hold such a lock (unlink, rename, mkdir, rmdir, symlink, create) are answered at once, and what they changed elsewhere is told
+//! after. A call that holds the lock of a file (write, flush, fsync) may be waited for by one that holds a directory's (unlink of the
+//! file), so that it waits for notifications for a moment only ([`WaitPolicy::Short`]). All others wait until it is done, or until what
+//! was kept is over by itself.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use super::{Invalidation, KernelCache, Name, item_of, name_of_entry};
+use crate::database::{EntryKey, TextForm};
+use crate::fs::node::inode_table::Mark;
+use crate::fs::node::{EntryNode, Node, ROOT_INO, base};
+use crate::fs::path;
+use crate::fs::source::entry::item_number;
+use crate::model::api::{CommitObserver, Committed, Then, WaitPolicy, Written};
+use crate::model::{Key, TableName};
+
+/// Nodes that the kernel may know: they take some 30 MB here, and twelve times that of the kernel's own memory, which it gives back when
+/// it needs it.
+pub const KNOWN_MAX: usize = 200_000;
+
+/// The cache as it hears of commits. Weak: the database holds it.
+pub(super) struct Commits(pub Weak<KernelCache>);
+
+impl CommitObserver for Commits {
+    fn committed(&self, committed: &Arc<Committed>, then: Then) {
+        match self.0.upgrade() {
+            Some(cache) => cache.end_what_changed(committed, then),
+            None => then(),
+        }
+    }
+}
+
+impl KernelCache {
+    /// Runs on the thread that commits.
+    fn end_what_changed(&self, committed: &Committed, then: Then) {
+        let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
+        for written in &committed.items {
+            let ino = item_number(&written.table, &written.key);
+            if let Some(mark) = self.inodes.marked(ino)
+                && let Some(invalidation) = self.invalidation_of(written, ino, committed.wait)
+            {
+                // The name goes on, and with it the mark: a rename asks for it.
+                let is_over = !matches!(invalidation, Invalidation::Written(..));
+                marks.extend(is_over.then_some((ino, mark)));
+                invalidations.push(invalidation);
+            }
+        }
+        for table in &committed.tables {
+            let of_table = self.inodes.all_marked(Some(table));
+            invalidations.push(Invalidation::Gone(table_name(table), Node::Table(table.clone()).ino()));
+            // Each by its name: an answer may be on its way, by which the kernel would know it when the table comes again.
+            invalidations.extend(self.drop_all(&of_table));
+            marks.extend(of_table);
+        }
+        // A write by which somebody else's look begins to matter is not settled by the kernel.
+        let wait = if committed.wait == WaitPolicy::Settled { WaitPolicy::Short } else { committed.wait };
+        self.notify(invalidations, marks, wait, then);
+    }
+
+    /// Lets the kernel drop all that is marked, and waits for it.
+    pub(super) fn drop_all_marked(&self) {
+        let all = self.inodes.all_marked(None);
+        let invalidations = self.drop_all(&all).collect();
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        self.notify(invalidations, all, WaitPolicy::Long, Box::new(move || drop(sender)));
+        // Nothing is sent: it is over when the sender is gone.
+        let _ = receiver.recv();
+    }
+
+    fn drop_all(&self, marked: &[(u64, Mark)]) -> impl Iterator<Item = Invalidation> {
+        let name = |ino| item_of(&*self.inodes.get(ino)?).map(name_of_entry);
+        marked.iter().filter_map(move |(ino, _)| Some(Invalidation::Gone(name(*ino)?, *ino)))
+    }
+
+    fn invalidation_of(&self, written: &Written, ino: u64, wait: WaitPolicy) -> Option<Invalidation> {
+        let name = || name_of(&written.table, &written.key);
+        match written.version {
+            // For whom a look at the item matters, that begins with its name.
+            Some(version) if self.read_versions.is_to_be_seen(ino, version) => Some(Invalidation::Changed(name(), ino)),
+            _ if wait == WaitPolicy::Settled => None,
+            Some(_) => Some(Invalidation::Written(name(), ino)),
+            None => Some(Invalidation::Gone(name(), ino)),
+        }
+    }
+
+    /// Tells the kernel, and nobody waits; no mark ends.
+    pub(super) fn post(&self, invalidations: Vec<Invalidation>) {
+        self.notify(invalidations, Vec::new(), WaitPolicy::None, Box::new(|| {}));
+    }
+
+    /// Tells the kernel; the marks end when that is done.
+    fn notify(&self, mut invalidations: Vec<Invalidation>, marks: Vec<(u64, Mark)>, wait: WaitPolicy, then: Then) {
+        let Some(kernel) = self.kernel.read().clone().filter(|_| !invalidations.is_empty()) else { return then() };
+        self.told.invalidations.fetch_add(invalidations.len() as u64, Ordering::Relaxed);
+        for invalidation in &mut invalidations {
+            let name = invalidation.name_mut();
+            name.parent = self.inodes.number(name.parent);
+        }
+        let inodes = Arc::clone(&self.inodes);
+        let ended: Then = Box::new(move || marks.into_iter().for_each(|(ino, mark)| inodes.ended(ino, mark)));
+        kernel.invalidate(invalidations, wait, ended, then);
+    }
+
+    /// Lets the kernel drop the oldest of what it knows when that is too much: on another thread, as it takes a while.
+    pub fn bound_known(&self) {
+        if self.inodes.len() > KNOWN_MAX
+            && !self.is_evicting.swap(true, Ordering::AcqRel)
+            && let Some(cache) = self.me.upgrade()
+        {
+            self.workers.run(Box::new(move || {
+                cache.evict();
+                cache.is_evicting.store(false, Ordering::Release);
+            }));
+        }
+    }
+
+    fn evict(&self) {
+        let oldest = self.inodes.oldest(KNOWN_MAX).into_iter().filter(|ino| !self.handles.is_open(*ino));
+        let invalidations: Vec<Invalidation> = oldest.filter_map(|ino| evicted(&*self.inodes.get(ino)?)).collect();
+        self.told.evicted.fetch_add(invalidations.len() as u64, Ordering::Relaxed);
+        self.post(invalidations);
+    }
+}
+
+fn table_name(table: &TableName) -> Name {
+    Name { parent: ROOT_INO, name: path::table_name(table) }
+}
+
+/// The name of an item's plain text.
+fn name_of(table: &TableName, key: &Key) -> Name {
+    name_of_entry(&EntryNode { source: base(table), key: EntryKey { index: None, base: key.clone() }, form: TextForm::PlainJson })
+}
+
+/// Only files: who is in a directory would find it without a name.
+fn evicted(node: &Node) -> Option<Invalidation> {
+    match node {
+        Node::Entry(entry) => Some(Invalidation::Dropped(name_of_entry(entry))),
+        _ => None,
+    }
+}

@@ -1,0 +1,301 @@
+//! What the kernel keeps of the view's answers, behind one interface: [`KernelCache`].
+//!
+//! ```text
+//! mod.rs           the lease: when anything may be kept, and what is known of it
+//! policy.rs        what may be kept of an answer, and for how long
+//! invalidate.rs    what ends when something is committed, who is told, and who waits for that
+//! moving.rs        items that are about to be renamed, which are not kept
+//! name_readers.rs  who lists names only, and is told no attributes
+//! ```
+//!
+//! # The protocol
+//!
+//! The cache is in one of four states.
+//!
+//! | state | begins | what is promised |
+//! |---|---|---|
+//! | off | with the mount | no answer lasts: every system call asks, and sees the last commit |
+//! | on | the lease begins: no other process has the data open ([`crate::store::Keeper`]), and the database tells of each commit ([`CommitObserver`]) | an answer lasts for [`KEEP`](crate::store::KEEP) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
+//! | ending | another process opens the data, or the mount goes | nothing new is kept; the newcomer writes when all that was kept has ended, after ten seconds at the latest |
+//! | over | the mount is gone | nothing is kept any more, nor will be |
+//!
+//! What makes that true, in the order in which it happens:
+//!
+//! 1. A node is *marked* before its data is read, and only what is marked may last. So a commit that comes between reading and answering finds
+//!    the mark. Whether the cache is on is asked before the mark and after it.
+//! 2. A commit is told before its writer hears of it. What it makes untrue of marked nodes is told the kernel; the writer waits for that as
+//!    its [`WaitPolicy`] says, by what the kernel holds for it meanwhile.
+//! 3. The mark ends when the kernel has been told.
+//! 4. The watchdog: once this process is killed nobody tells the kernel anything. Nothing lasts longer than `KEEP`; who opens the data
+//!    after a process that was killed writes nothing for as long; and a kernel that waits for the dead is let go by `cli::watchdog`.
+
+mod invalidate;
+mod moving;
+mod name_readers;
+mod policy;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use parking_lot::{Mutex, RwLock};
+
+use super::notes::Reads;
+use super::workers::Workers;
+use crate::database::TextForm;
+use crate::fs::mount::Mount;
+use crate::fs::node::inode_table::InodeTable;
+use crate::fs::node::{EntryNode, Node};
+use crate::fs::open::handle::Handles;
+use crate::fs::path::names;
+use crate::model::Error;
+use crate::model::api::{CommitObserver, Then, WaitPolicy};
+use crate::store::Keeper;
+use invalidate::Commits;
+use moving::Moving;
+use name_readers::NameReaders;
+
+/// See the module.
+pub struct KernelCache {
+    me: Weak<Self>,
+    mount: Arc<Mount>,
+    inodes: Arc<InodeTable>,
+    handles: Arc<Handles>,
+    read_versions: Arc<Reads>,
+    workers: Arc<Workers>,
+    pub name_readers: NameReaders,
+    moving: Moving,
+    is_on: AtomicBool,
+    /// It was at any time.
+    was_on: AtomicBool,
+    /// The mount goes, or is gone.
+    is_over: AtomicBool,
+    is_evicting: AtomicBool,
+    /// Who tells the kernel, while there is a mount.
+    kernel: RwLock<Option<Arc<dyn Kernel>>>,
+    /// What is there as long as the kernel may keep anything.
+    remains: OnceLock<PathBuf>,
+    /// This as the database knows it, while it is on.
+    observer: Mutex<Option<Arc<dyn CommitObserver>>>,
+    pub told: Told,
+}
+
+impl std::fmt::Debug for KernelCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelCache").field("is_on", &self.is_on).field("told", &self.told).finish_non_exhaustive()
+    }
+}
+
+/// The cache as the lease's holder. Weak: the store holds it.
+struct LeaseHolder(Weak<KernelCache>);
+
+impl Keeper for LeaseHolder {
+    fn begin(&self) {
+        if let Some(cache) = self.0.upgrade() {
+            cache.begin();
+        }
+    }
+
+    fn end(&self) {
+        if let Some(cache) = self.0.upgrade() {
+            cache.end();
+        }
+    }
+
+    fn remains(&self) -> Option<PathBuf> {
+        self.0.upgrade()?.remains.get().cloned()
+    }
+}
+
+impl KernelCache {
+    /// One that is off.
+    #[must_use]
+    pub fn new(
+        mount: Arc<Mount>,
+        (inodes, handles): (Arc<InodeTable>, Arc<Handles>),
+        read_versions: Arc<Reads>,
+        workers: Arc<Workers>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            mount,
+            inodes,
+            handles,
+            read_versions,
+            workers,
+            name_readers: NameReaders::default(),
+            moving: Moving::default(),
+            is_on: AtomicBool::default(),
+            was_on: AtomicBool::default(),
+            is_over: AtomicBool::default(),
+            is_evicting: AtomicBool::default(),
+            kernel: RwLock::default(),
+            remains: OnceLock::default(),
+            observer: Mutex::default(),
+            told: Told::default(),
+        })
+    }
+
+    /// May the kernel keep anything now? Who answers asks twice: before the node is marked, since without a mark nothing may be kept,
+    /// and after that, since who ends the keeping looks for marks afterwards.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::SeqCst)
+    }
+
+    /// The view is mounted: who tells the kernel, and a file that is there as long as the kernel may keep anything.
+    pub fn mounted(&self, kernel: Arc<dyn Kernel>, remains: Option<PathBuf>) {
+        *self.kernel.write() = Some(kernel);
+        if let Some(remains) = remains {
+            let _ = self.remains.set(remains);
+        }
+    }
+
+    /// Is on whenever nobody else has the data open.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn keep_while_alone(&self) -> Result<(), Error> {
+        if self.mount.options.keep_text {
+            // A text that is forgotten ends no version, and nobody would tell the kernel that the size is another.
+            return Ok(());
+        }
+        self.mount.db.keep_alone(Arc::new(LeaseHolder(self.me.clone())))
+    }
+
+    /// The mount is to go: its kernel keeps nothing any more, and will not.
+    pub fn stop(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.end();
+    }
+
+    /// The mount is gone.
+    pub fn unmounted(&self) {
+        self.kernel.write().take();
+    }
+
+    fn begin(&self) {
+        let commits: Arc<dyn CommitObserver> = Arc::new(Commits(self.me.clone()));
+        // The lock is held so that the end of the mount finds the observer.
+        let mut observer = self.observer.lock();
+        if observer.is_some() || self.is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        match self.mount.db.observe(&commits) {
+            Ok(()) => {
+                *observer = Some(commits);
+                self.was_on.store(true, Ordering::SeqCst);
+                self.is_on.store(true, Ordering::SeqCst);
+            }
+            Err(error) => log::warn!("the kernel keeps nothing: {error}"),
+        }
+    }
+
+    fn end(&self) {
+        let observer = self.observer.lock().take();
+        self.is_on.store(false, Ordering::SeqCst);
+        // Of what was marked before, answers may be on their way; nothing is marked after.
+        self.drop_all_marked();
+        if let Some(observer) = observer {
+            self.mount.db.unobserve(&observer);
+        }
+    }
+
+    /// Items are about to be renamed by that thread. May they be now? Else the kernel is to look their names up, which it then keeps no
+    /// more, and to call again.
+    pub fn begin_rename(&self, inos: &[u64], thread: u32) -> bool {
+        // Each of them begins, whatever the one before says.
+        let are_ready = inos.iter().filter(|ino| !self.moving.begin(**ino, thread)).count() == 0;
+        are_ready || !self.was_on.load(Ordering::SeqCst)
+    }
+
+    /// They were renamed, or not.
+    pub fn end_rename(&self, inos: &[u64], thread: u32) {
+        inos.iter().for_each(|ino| self.moving.end(*ino, thread));
+    }
+
+    /// What the kernel knows and keeps, for `.ddb/stats.json`.
+    #[must_use]
+    pub fn stats(&self) -> serde_json::Value {
+        let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        serde_json::json!({
+            "is_on": self.is_on(),
+            "known": self.inodes.len(),
+            "asked": count(&self.told.asked),
+            "notifications": count(&self.told.invalidations),
+            "evicted": count(&self.told.evicted),
+        })
+    }
+}
+
+/// A name in a directory, by the inode number of its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    pub parent: u64,
+    pub name: String,
+}
+
+/// What the kernel is told of one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invalidation {
+    /// What it knows of the attributes is over; the name goes on.
+    Written(Name, u64),
+    /// The same, and the name is to be looked up again before anybody goes on.
+    Changed(Name, u64),
+    /// The name is gone, with all that is below; so are the attributes.
+    Gone(Name, u64),
+    /// Nothing has changed; it is to forget the name, and with it the node.
+    Dropped(Name),
+}
+
+impl Invalidation {
+    pub fn name_mut(&mut self) -> &mut Name {
+        match self {
+            Self::Written(name, _) | Self::Changed(name, _) | Self::Gone(name, _) | Self::Dropped(name) => name,
+        }
+    }
+}
+
+/// Who tells the kernel.
+pub trait Kernel: Send + Sync {
+    /// Tells it all of these, then calls `ended`; calls `then` when nothing can be seen that is over, or when `wait` is. Never blocks.
+    fn invalidate(&self, invalidations: Vec<Invalidation>, wait: WaitPolicy, ended: Then, then: Then);
+}
+
+/// What was done so far, for `.ddb/stats.json`.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub invalidations: AtomicU64,
+    pub evicted: AtomicU64,
+    /// LOOKUP and GETATTR requests.
+    pub asked: AtomicU64,
+}
+
+/// The item whose plain text a node is: of nothing else are names and attributes kept.
+pub fn item_of(node: &Node) -> Option<&EntryNode> {
+    match node {
+        Node::Entry(entry) if entry.source.index.is_none() && entry.form == TextForm::PlainJson => Some(entry),
+        _ => None,
+    }
+}
+
+/// The name of an entry of a table or an index.
+pub fn name_of_entry(entry: &EntryNode) -> Name {
+    let parent = match (&entry.key.index, &entry.key.base.sort) {
+        (Some((partition, _)), _) => Node::Collection(entry.source.clone(), partition.clone()),
+        (None, Some(_)) => Node::Collection(entry.source.clone(), vec![entry.key.base.partition.clone()]),
+        (None, None) => Node::Items(entry.source.clone()),
+    };
+    Name { parent: parent.ino(), name: names::entry_name(&entry.key, entry.form) }
+}
+
+/// Is this how the node is listed in that directory? The name that ends when the node does; others for the same key are not kept.
+pub fn is_own_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
+    match (parent, item_of(node)) {
+        (Node::Items(_) | Node::Collection(..), Some(entry)) => {
+            names::entry_name(&entry.key, TextForm::PlainJson).as_bytes() == name
+        }
+        (_, None) => true,
+        _ => false,
+    }
+}
