@@ -16,8 +16,8 @@
 //! file), so that it waits for notifications for a moment only ([`WaitPolicy::Short`]). All others wait until it is done, or until what
 //! was kept is over by itself.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 
 use super::{Invalidation, KernelCache, Name, item_of, name_of_entry};
 use crate::database::{EntryKey, TextForm};
@@ -25,28 +25,16 @@ use crate::fs::node::inode_table::Mark;
 use crate::fs::node::{EntryNode, Node, ROOT_INO, base};
 use crate::fs::path;
 use crate::fs::source::entry::item_number;
-use crate::model::api::{CommitObserver, Committed, Then, WaitPolicy, Written};
+use crate::model::api::{Committed, Then, WaitPolicy, Written};
 use crate::model::{Key, TableName};
 
 /// Nodes that the kernel may know: they take some 30 MB here, and twelve times that of the kernel's own memory, which it gives back when
 /// it needs it.
 pub const KNOWN_MAX: usize = 200_000;
 
-/// The cache as it hears of commits. Weak: the database holds it.
-pub(super) struct Commits(pub Weak<KernelCache>);
-
-impl CommitObserver for Commits {
-    fn committed(&self, committed: &Arc<Committed>, then: Then) {
-        match self.0.upgrade() {
-            Some(cache) => cache.end_what_changed(committed, then),
-            None => then(),
-        }
-    }
-}
-
 impl KernelCache {
     /// Runs on the thread that commits.
-    fn end_what_changed(&self, committed: &Committed, then: Then) {
+    pub(super) fn end_what_changed(&self, committed: &Committed, then: Then) {
         let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
         for written in &committed.items {
             let ino = item_number(&written.table, &written.key);

@@ -49,9 +49,8 @@ use crate::fs::node::{EntryNode, Node};
 use crate::fs::open::handle::Handles;
 use crate::fs::path::names;
 use crate::model::Error;
-use crate::model::api::{CommitObserver, Then, WaitPolicy};
+use crate::model::api::{CommitObserver, Committed, Then, WaitPolicy};
 use crate::store::Keeper;
-use invalidate::Commits;
 use moving::Moving;
 use name_readers::NameReaders;
 
@@ -104,6 +103,18 @@ impl Keeper for LeaseHolder {
 
     fn remains(&self) -> Option<PathBuf> {
         self.0.upgrade()?.remains.get().cloned()
+    }
+}
+
+/// The cache as it hears of commits. Weak: the database holds it.
+struct Commits(Weak<KernelCache>);
+
+impl CommitObserver for Commits {
+    fn committed(&self, committed: &Arc<Committed>, then: Then) {
+        match self.0.upgrade() {
+            Some(cache) => cache.end_what_changed(committed, then),
+            None => then(),
+        }
     }
 }
 
