@@ -103,7 +103,7 @@ fn backfill(bed: &Bed, table: &TableName, scale: &Scale) -> Fallible<()> {
             "KeySchema": [{ "AttributeName": "total", "KeyType": "HASH" }],
             "Projection": { "ProjectionType": "INCLUDE", "NonKeyAttributes": ["attribute0"] } } }] });
     let started = Instant::now();
-    bed.database.engine().update_table(ddbfs::codec::wire::update_table::request(Document::of(&body).root())?)?;
+    bed.database.engine().update_table(ddbfs::codec::wire::request(Document::of(&body).root())?)?;
     let is_made = || -> Fallible<bool> {
         let description = bed.database.engine().describe(table)?.ok_or("the table is gone")?;
         Ok(description.indexes.iter().all(|index| index.backfilling.is_none()))
@@ -137,8 +137,7 @@ fn create(bed: &Bed, name: &str, composite: bool) -> Fallible<TableName> {
         r#"{{"TableName":"{name}","BillingMode":"PAY_PER_REQUEST","KeySchema":[{{"AttributeName":"pk","KeyType":"HASH"}}{sort}],
         "AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}{definition}]}}"#
     );
-    let request: CreateTableRequest =
-        ddbfs::codec::wire::create_table::request(Document::of(&serde_json::from_str(&text)?).root())?;
+    let request: CreateTableRequest = ddbfs::codec::wire::request(Document::of(&serde_json::from_str(&text)?).root())?;
     let table = request.table_name.clone();
     bed.database.create_table(request)?;
     Ok(table)

@@ -10,7 +10,7 @@ use crate::model::api::legacy::{
 };
 use crate::model::error::LegacyError;
 use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
-use crate::model::{AttributeType, AttributeValue, DocumentPath};
+use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
 
 /// The condition that `Expected` or a filter says; `None` when it has no entry.
 ///
@@ -83,7 +83,7 @@ fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> R
         (None, Some(value)) => std::slice::from_ref(value),
         (None, None) if takes_none || given.exists.is_some() => &[],
         (None, None) => {
-            return Err(LegacyError::ArgumentsMissing { operator: operator.name(), attribute: given.attribute.clone() });
+            return Err(LegacyError::ArgumentsMissing { operator: operator.word(), attribute: given.attribute.clone() });
         }
     };
     let fits = match operator {
@@ -101,7 +101,7 @@ fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> R
         | ComparisonOperator::BeginsWith => arguments.len() == 1,
     };
     if !fits {
-        return Err(LegacyError::ArgumentCount { operator: operator.name() });
+        return Err(LegacyError::ArgumentCount { operator: operator.word() });
     }
     check_types(operator, arguments)?;
     if let (ComparisonOperator::Between, [lower, upper]) = (operator, arguments)
@@ -130,7 +130,7 @@ fn check_types(operator: ComparisonOperator, arguments: &[AttributeValue]) -> Re
         | ComparisonOperator::Contains
         | ComparisonOperator::NotContains => matches!(actual, AttributeType::S | AttributeType::N | AttributeType::B),
     };
-    if takes { Ok(()) } else { Err(LegacyError::ArgumentType { operator: operator.name(), actual }) }
+    if takes { Ok(()) } else { Err(LegacyError::ArgumentType { operator: operator.word(), actual }) }
 }
 
 /// The condition of an operator whose arguments are right.

@@ -2,7 +2,7 @@ use super::*;
 use crate::codec::plain_json;
 use crate::expr::key_condition::KeyConditionShape;
 use crate::model::api::legacy::ComparisonOperator as Op;
-use crate::model::{Item, KeySchema};
+use crate::model::{Item, KeySchema, Word};
 
 fn item(text: &str) -> Item {
     plain_json::parse(format!("{{{text}}}").as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -104,7 +104,7 @@ fn table_of_bad_arguments() {
         (Op::BeginsWith, ""),
         (Op::NotContains, r#""a","b""#),
     ] {
-        fails(comparison("n", operator, arguments), &count(operator.name()));
+        fails(comparison("n", operator, arguments), &count(operator.word()));
     }
     let of_type = |operator: &str, of: &str| format!("IV: ComparisonOperator {operator} is not valid for {of} AttributeValue type");
     fails(comparison("n", Op::Lt, "true"), &of_type("LT", "BOOL"));

@@ -4,7 +4,7 @@ use super::api::backup::{BackupStatus, BackupType};
 use super::api::common::{ReturnConsumedCapacity, ReturnValues, Select, UpdateReturnValues};
 use super::api::create_table::ProjectionType;
 use super::api::insights::InsightsMode;
-use super::api::legacy::AttributeAction;
+use super::api::legacy::{AttributeAction, ComparisonOperator, ConditionalOperator};
 use super::api::streams::{StreamEvent, StreamStatus};
 use super::api::tables::TableStatus;
 use super::api::time_to_live::TimeToLiveStatus;
@@ -46,7 +46,23 @@ words! {
     BackupStatus { Creating = "CREATING", Available = "AVAILABLE", Deleted = "DELETED", Failed = "FAILED" }
     BackupType { User = "USER", System = "SYSTEM", AwsBackup = "AWS_BACKUP", All = "ALL" }
     BillingMode { Provisioned = "PROVISIONED", PayPerRequest = "PAY_PER_REQUEST" }
+    ComparisonOperator {
+        In = "IN",
+        Null = "NULL",
+        Between = "BETWEEN",
+        Lt = "LT",
+        NotContains = "NOT_CONTAINS",
+        Eq = "EQ",
+        Gt = "GT",
+        NotNull = "NOT_NULL",
+        Ne = "NE",
+        Le = "LE",
+        BeginsWith = "BEGINS_WITH",
+        Ge = "GE",
+        Contains = "CONTAINS",
+    }
     Compression { Gzip = "GZIP", Zstd = "ZSTD", None = "NONE" }
+    ConditionalOperator { Or = "OR", And = "AND" }
     ExportFormat { DynamoDbJson = "DYNAMODB_JSON", Ion = "ION" }
     ExportView { NewImage = "NEW_IMAGE", NewAndOldImages = "NEW_AND_OLD_IMAGES" }
     InsightsMode { AccessedAndThrottledKeys = "ACCESSED_AND_THROTTLED_KEYS", ThrottledKeys = "THROTTLED_KEYS" }

@@ -18,14 +18,13 @@ pub const OPERATIONS: &[Operation] = &[
     serve!(DescribeTimeToLive),
     serve!(UpdateTimeToLive),
     // The answer has no body, and the next neither.
-    serve!(TagResource, resource::tag_request => |(), _, _| {}),
-    serve!(UntagResource, resource::untag_request => |(), _, _| {}),
-    serve!(ListTagsOfResource, resource::list_tags_request => tree |tags| resource::tags_to_json(tags)),
-    serve!(PutResourcePolicy, resource::put_policy_request => tree |revision| resource::revision_to_json(Some(revision))),
-    serve!(GetResourcePolicy, |json| resource::policy_request(json, "GetResourcePolicy") => tree resource::policy_to_json),
-    serve!(DeleteResourcePolicy, |json| resource::policy_request(json, "DeleteResourcePolicy")
-        => tree |revision| resource::revision_to_json(revision.as_deref())),
-    serve!(DescribeLimits, resource::no_members => tree |limits| resource::limits_to_json(*limits)),
+    serve!(TagResource, wire::request => |(), _, _| {}),
+    serve!(UntagResource, wire::request => |(), _, _| {}),
+    serve!(ListTagsOfResource, wire::request => tree |tags| resource::tags_to_json(tags)),
+    serve!(PutResourcePolicy, wire::request => tree |revision| resource::revision_to_json(Some(revision))),
+    serve!(GetResourcePolicy),
+    serve!(DeleteResourcePolicy, wire::request => tree |revision| resource::revision_to_json(revision.as_deref())),
+    serve!(DescribeLimits),
     Operation::new("DescribeEndpoints", Way::Reads, endpoints),
     serve!(UpdateContributorInsights, wire::request => tree insights::updated_to_json),
     serve!(DescribeContributorInsights, wire::request => tree insights::described_to_json),
@@ -51,7 +50,7 @@ fn backup_arn(json: Json<'_>) -> Result<String, WireError> {
 }
 
 fn endpoints(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    resource::no_members(json.root())?;
+    wire::request::<()>(json.root())?;
     answered.body(body(&resource::endpoints_to_json(context.host)));
     Ok(())
 }
@@ -62,16 +61,15 @@ pub const NEVER_USED: &[Operation] = &{
     let mut place = 0;
     // A constant has no iterators.
     while place < named.len() {
-        named[place].name = never_used::OPERATIONS[place];
+        named[place].name = never_used::OPERATIONS[place].0;
         place += 1;
     }
     named
 };
 
 fn never_used(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = never_used::request(context.operation, json.root())?;
-    let answer = body(&never_used::to_json(&request));
-    let write = move |(): &(), out: &mut Vec<u8>| out.extend_from_slice(&answer);
+    let (request, answer) = never_used::request(context.operation, json.root())?;
+    let write = move |(): &(), out: &mut Vec<u8>| out.extend(body(&answer));
     context.database.start(Call::NeverUsed(request, answered.with(write)));
     Ok(())
 }

@@ -244,7 +244,7 @@ fn with_online_index() -> (Arc<MemoryStore>, LocalDatabase) {
         "AttributeDefinitions": [{ "AttributeName": "k", "AttributeType": "S" }],
         "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": "by-k",
             "KeySchema": [{ "AttributeName": "k", "KeyType": "HASH" }], "Projection": { "ProjectionType": "ALL" } } }] });
-    database.update_table(ddbfs::codec::wire::update_table::request(Document::of(&body).root()).unwrap()).unwrap();
+    database.update_table(ddbfs::codec::wire::request(Document::of(&body).root()).unwrap()).unwrap();
     database.engine().run_background_work().unwrap();
     database.pause_index_propagation(&table("Online"), true).unwrap();
     put(&database, "Online", Item::from([("pk", s("a")), ("k", s("y"))])).unwrap();

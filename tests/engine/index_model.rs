@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::engine::*;
 use ddbfs::codec::json::document::Document;
-use ddbfs::codec::wire::update_table;
+use ddbfs::codec::wire;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
@@ -142,7 +142,7 @@ impl Run {
     fn change_index(&self, update: serde_json::Value) -> Result<UpdateTableResponse, Error> {
         let body = json!({ "TableName": "Tab", "AttributeDefinitions": [{ "AttributeName": "a", "AttributeType": "S" }],
             "GlobalSecondaryIndexUpdates": [update] });
-        self.db().update_table(update_table::request(Document::of(&body).root()).unwrap())
+        self.db().update_table(wire::request(Document::of(&body).root()).unwrap())
     }
 
     fn create(&mut self) {

@@ -51,7 +51,7 @@ pub fn wire(data: &[u8]) {
     let _ = wire::request::<DeleteItemRequest>(json.root());
     let _ = wire::request::<QueryRequest>(json.root());
     let _ = wire::request::<ScanRequest>(json.root());
-    let _ = wire::create_table::request(json.root());
+    let _ = wire::request::<CreateTableRequest>(json.root());
     let _ = wire::request::<DeleteTableRequest>(json.root());
     let _ = wire::request::<DescribeTableRequest>(json.root());
     let _ = wire::request::<ListTablesRequest>(json.root());

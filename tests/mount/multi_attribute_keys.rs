@@ -3,7 +3,7 @@
 use crate::support::control::Control;
 use crate::support::mounted::{Mount, put};
 use ddbfs::codec::json::document::Document;
-use ddbfs::codec::wire::create_table;
+use ddbfs::codec::wire;
 use serde_json::{Value, json};
 
 const HASHES: [&str; 4] = ["h1", "h2", "h3", "h4"];
@@ -142,7 +142,7 @@ fn they_are_described_and_checked() {
 #[test]
 fn a_mount_names_them_by_all_their_values() {
     let mount = Mount::with_tables();
-    mount.db.create_table(create_table::request(Document::of(&wide()).root()).unwrap()).unwrap();
+    mount.db.create_table(wire::request(Document::of(&wide()).root()).unwrap()).unwrap();
     put(&*mount.db, "Wide", r#"{"pk":"1","h1":"a,b","h2":1,"h3":"c","h4":"d","r1":"x/y","r2":"z","r3":2.5,"r4":{"$b64":"AQ=="}}"#);
     let names = mount.sh("cd Wide/gsi/all/items && ls && ls *");
     assert_eq!(names.ok(), "a%2Cb,1,c,d\nx%2Fy,z,2.5,%01,1.json\n");

@@ -31,7 +31,7 @@ fn create(db: &LocalDatabase, sort: bool) {
         r#"{{"TableName":"Names","BillingMode":"PAY_PER_REQUEST","KeySchema":[{{"AttributeName":"pk","KeyType":"HASH"}}{key}],
         "AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}{definition}]}}"#
     );
-    db.create_table(wire::create_table::request(Document::of(&serde_json::from_str(&text).unwrap()).root()).unwrap()).unwrap();
+    db.create_table(wire::request(Document::of(&serde_json::from_str(&text).unwrap()).root()).unwrap()).unwrap();
 }
 
 fn delete(db: &LocalDatabase) {

@@ -393,9 +393,7 @@ fn clock_jumps_lose_nothing() {
     let create = r#"{"TableName":"Tab","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
         "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
-    database
-        .create_table(wire::create_table::request(Document::of(&serde_json::from_str(create).unwrap()).root()).unwrap())
-        .unwrap();
+    database.create_table(wire::request(Document::of(&serde_json::from_str(create).unwrap()).root()).unwrap()).unwrap();
     let specification = TimeToLiveSpecification { enabled: true, attribute_name: "expires".to_owned() };
     database.update_time_to_live(UpdateTimeToLiveRequest { table_name: table(), specification }).unwrap();
     let work = |database: &LocalDatabase| database.engine().run_background_work().unwrap();

@@ -39,7 +39,7 @@ fn database(store: Arc<dyn Store>) -> Arc<LocalDatabase> {
 /// Creates a table from CreateTable's JSON.
 pub fn create_table(db: &dyn Browse, json: &str) -> TableName {
     let json = serde_json::from_str(json).unwrap();
-    let request: CreateTableRequest = ddbfs::codec::wire::create_table::request(Document::of(&json).root()).unwrap();
+    let request: CreateTableRequest = ddbfs::codec::wire::request(Document::of(&json).root()).unwrap();
     let name = request.table_name.clone();
     db.create_table(request).unwrap();
     name

@@ -32,7 +32,7 @@ impl Group<TableName> for RestoreSource {
 
     fn read(members: Members<'_>, _: Sender) -> Result<TableName, WireError> {
         match (members.string("SourceTableName"), members.string("SourceTableArn")) {
-            (Some(text), None) | (None, Some(text)) => names::table_or_arn(text),
+            (Some(text), None) | (None, Some(text)) => names::table(text),
             (Some(_), Some(_)) | (None, None) => Err(RecoveryError::RestoreSourceChoice.into()),
         }
     }
@@ -106,7 +106,7 @@ fn source_details(table: &TableDescription) -> Value {
         "ProvisionedThroughput": { let (read, write) = units; json!({ "ReadCapacityUnits": read, "WriteCapacityUnits": write }) },
         "ItemCount": table.item_count,
         "BillingMode": schema.billing_mode.word(),
-        "OnDemandThroughput": table_settings::units(&schema.settings.throughput.on_demand),
+        "OnDemandThroughput": table_settings::on_demand_to_json(schema.settings.throughput.on_demand),
     }
 }
 

@@ -41,12 +41,12 @@ fn read_tables<T>(
     Ok(all)
 }
 
-fn check_get(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     // Before the constraints: one that is missing and one that is empty get the same text.
     let Some(tables) = tables(members) else { return Err(BatchError::NoRequestItems.into()) };
-    members::constrained(json, BatchGetItemRequest::STRUCTURE)?;
+    members::constrained(json, structure)?;
     tables.iter().try_for_each(|(name, table)| check_count(name, table))?;
-    check_mix_of_tables(tables)
+    check_mix_of_tables(tables).map(|()| None)
 }
 
 static KEYS_AND_ATTRIBUTES: Element = Element {
@@ -225,13 +225,14 @@ impl<'r> BatchWriter<'r> {
 
 /// `KeysAndAttributes` of a table, with these of its keys.
 fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::start(out);
+    let mut writer = ObjectWriter::start(out);
+    let object = &mut writer;
     write::list(keys.iter(), object.member("Keys"), Item::write);
-    object.flag("ConsistentRead", table.consistent_read);
+    put!(default object, "ConsistentRead", &table.consistent_read, bool, ());
     object.text_if("ProjectionExpression", table.projection_expression.as_ref());
-    AttributesToGet::write(&table.attributes_to_get, &mut object);
-    Names::write(&table.placeholders, &mut object);
-    object.end();
+    AttributesToGet::write(&table.attributes_to_get, object);
+    Names::write(&table.placeholders, object);
+    writer.end();
 }
 
 /// Reads the body of the answer to `request`, its items given to `rows`.
@@ -269,12 +270,12 @@ pub fn read_got(json: Json<'_>, request: &BatchGetItemRequest, rows: &mut BatchR
     Ok(BatchGetItemPage { unprocessed_keys, consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables) })
 }
 
-fn check_write(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     if tables(members).is_none() {
         return Err(BatchError::RequestItemsMissing { operation: "BatchWriteItem" }.into());
     }
     members::constrained(json, &ENUMS)?;
-    members::constrained(json, BatchWriteItemRequest::STRUCTURE)
+    members::constrained(json, structure).map(|()| None)
 }
 
 /// A bad enum is told alone (docs/dynamodb.md 2.5).

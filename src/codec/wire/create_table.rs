@@ -10,7 +10,7 @@ use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_settings::{
     ON_DEMAND_THROUGHPUT, SSE_SPECIFICATION, STREAM_SPECIFICATION, Settings, TABLE_CLASS, TAGS, WARM_THROUGHPUT,
 };
-use super::write::{add, object};
+use super::write::{ObjectWriter, add, object};
 use super::{table_description, table_members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::Word;
@@ -45,19 +45,12 @@ const REFUSED: &[Member] = &[
 ];
 
 /// What concerns keys and indexes the operation checks.
-fn check_create(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    names::new_table(members)?;
-    members::constrained(json, CreateTableRequest::STRUCTURE)?;
+fn check_create(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::new_table(members)?;
+    members::constrained(json, structure)?;
     members::refuse(members, REFUSED)?;
-    table_settings::check(members, members.word("BillingMode").unwrap_or(BillingMode::Provisioned))
-}
-
-/// Reads a body, or a `schema.json`.
-///
-/// # Errors
-/// The service's first objection to types, constraints and the members that are only kept.
-pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
-    super::request(json)
+    table_settings::check(members, members.word("BillingMode").unwrap_or(BillingMode::Provisioned))?;
+    Ok(Some(table))
 }
 
 const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
@@ -94,7 +87,7 @@ macro_rules! indexes {
                 }
 
                 fn write(value: &IndexDefinition, out: &mut Vec<u8>) {
-                    out.extend(definition_to_json(value).to_string().into_bytes());
+                    write(value, out);
                 }
             }
         )*
@@ -117,6 +110,19 @@ fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefinition, WireE
         throughput: table_members::throughput(members),
         settings: table_settings::of_index(members),
     })
+}
+
+/// An index as it was sent.
+fn write(index: &IndexDefinition, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("IndexName", index.name.as_str());
+    index.key_schema.write(object.member("KeySchema"));
+    index.projection.write(object.member("Projection"));
+    if let Some(throughput) = &index.throughput {
+        throughput.write(object.member("ProvisionedThroughput"));
+    }
+    index.settings.write_members(&mut object);
+    object.end();
 }
 
 /// The request that recreates a table of this definition, members in a fixed order: what `schema.json` shows.
@@ -163,16 +169,4 @@ pub(super) fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
         "ReadCapacityUnits": throughput.read_capacity_units,
         "WriteCapacityUnits": throughput.write_capacity_units,
     })
-}
-
-/// An index as it was sent.
-fn definition_to_json(index: &IndexDefinition) -> Value {
-    object! {
-        "IndexName": index.name.as_str(),
-        "KeySchema": index.key_schema.iter().map(tree).collect::<Value>(),
-        "Projection": tree(&index.projection),
-        "ProvisionedThroughput": index.throughput.map(throughput_to_json),
-        "OnDemandThroughput": table_settings::units(&index.settings.on_demand),
-        "WarmThroughput": table_settings::units(&index.settings.warm),
-    }
 }

@@ -1,8 +1,6 @@
 //! The wire forms of what `model::api::declare` declares: of each line the member's shape, reading it, and writing it, for a
 //! request as for an answer.
 
-use serde_json::Value;
-
 use super::answer as answers;
 use super::error::WireError;
 pub use super::field::*;
@@ -10,7 +8,10 @@ use super::members;
 use super::shape::{Member, Members, Shape, Structure};
 use super::write::{Context, ObjectWriter};
 use crate::codec::json::document::Json;
-use crate::model::Error;
+use crate::model::{Error, TableName};
+
+/// The table of a request that breaks no rule, if it was read to check it.
+pub type Checked = Result<Option<TableName>, WireError>;
 
 /// A structure that is declared.
 pub trait Declared: Sized {
@@ -22,15 +23,15 @@ pub trait Declared: Sized {
     ///
     /// # Errors
     /// The service's first objection.
-    fn check(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
-        members::constrained(json, Self::STRUCTURE)
+    fn check(json: Json<'_>, _: Members<'_>) -> Checked {
+        members::constrained(json, Self::STRUCTURE).map(|()| None)
     }
 
-    /// The structure of its members.
+    /// The structure of its members; `table` is what was read of them when they were checked.
     ///
     /// # Errors
     /// The first member that is missing or wrong.
-    fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError>;
+    fn read_members(members: Members<'_>, table: Option<TableName>, sender: Sender) -> Result<Self, WireError>;
 
     fn write_members(&self, object: &mut ObjectWriter<'_>);
 }
@@ -41,8 +42,8 @@ pub trait Declared: Sized {
 /// Types, the table's name, constraints, what does not go together, values.
 pub fn request<T: Declared>(json: Json<'_>) -> Result<T, WireError> {
     let members = members::typed(json, T::STRUCTURE)?;
-    T::check(json, members)?;
-    T::read_members(members, Sender::Client)
+    let table = T::check(json, members)?;
+    T::read_members(members, table, Sender::Client)
 }
 
 /// Appends the body of a request or an answer.
@@ -59,13 +60,6 @@ pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// A structure as a tree.
-pub fn tree<T: Declared>(declared: &T) -> Option<Value> {
-    let mut out = Vec::new();
-    ask(declared, &mut out);
-    serde_json::from_slice(&out).ok()
-}
-
 /// Appends the body of a request of which nothing but itself decides anything.
 pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
     write(request, &Context::PLAIN, out);
@@ -78,7 +72,7 @@ pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
 pub fn answer<T: Declared>(json: Json<'_>) -> Result<T, Error> {
     let members = answers::members(json)?;
     let members = T::OUTER.map_or(Ok(members), |outer| answers::structure(members, outer))?;
-    T::read_members(members, Sender::Service).map_err(answers::of_wire)
+    T::read_members(members, None, Sender::Service).map_err(answers::of_wire)
 }
 
 /// The members of a structure, which stand in another.
@@ -89,7 +83,7 @@ impl<T: Declared> Group<T> for Flat {
     const MEMBERS: &'static [Member] = T::STRUCTURE.members;
 
     fn read(members: Members<'_>, sender: Sender) -> Result<T, WireError> {
-        T::read_members(members, sender)
+        T::read_members(members, None, sender)
     }
 
     fn write(value: &T, object: &mut ObjectWriter<'_>) {
@@ -194,13 +188,13 @@ macro_rules! wire_form {
                 $(const OUTER: Option<&'static str> = Some($outer);)?
 
                 #[allow(unused_variables)]
-                fn check(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+                fn check(json: Json<'_>, members: Members<'_>) -> Checked {
                     checked!($check json, members, Self::STRUCTURE, $($how)*)
                 }
 
                 #[allow(unused_variables)]
-                fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError> {
-                    Ok(Self { $($field: read!($how members, Self::$field, sender, $kind, ($($form)?))),* })
+                fn read_members(members: Members<'_>, table: Option<$crate::model::TableName>, sender: Sender) -> Result<Self, WireError> {
+                    Ok(Self { $($field: read_or!($how table, members, Self::$field, sender, $kind, ($($form)?))),* })
                 }
 
                 #[allow(unused_variables)]
@@ -216,7 +210,7 @@ macro_rules! wire_form {
                 const SHAPE: Shape = Shape::Structure(<Self as Declared>::STRUCTURE);
 
                 fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
-                    Members::of(json).map(|members| Self::read_members(members, sender)).transpose()
+                    Members::of(json).map(|members| Self::read_members(members, None, sender)).transpose()
                 }
 
                 fn write(&self, out: &mut Vec<u8>) {
@@ -254,16 +248,16 @@ macro_rules! shape_of {
     (required $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[shape_of!(@ $name, $kind, $form, $rules).required()] };
     ($how:ident $name:expr, $kind:ty, ($form:ty), $rules:tt) => { &[shape_of!(@ $name, $kind, $form, $rules)] };
     (@ $name:expr, $kind:ty, $form:ty, []) => {
-        Member::new($name, <$form as Form<$kind>>::SHAPE).rules(<$form as Form<$kind>>::RULES)
+        member::<$kind, $form>($name)
     };
-    (@ $name:expr, $kind:ty, $form:ty, $rules:expr) => { Member::new($name, <$form as Form<$kind>>::SHAPE).rules(&$rules) };
+    (@ $name:expr, $kind:ty, $form:ty, $rules:expr) => { member::<$kind, $form>($name).rules(&$rules) };
 }
 pub(crate) use shape_of;
 
-/// What is checked of a member before all else.
+/// The table, which is checked before all else.
 macro_rules! first {
     (control $members:ident) => {
-        names::control_table($members)?
+        Some(names::control_table($members)?)
     };
     (data $members:ident) => {
         names::data_table($members)?
@@ -271,19 +265,41 @@ macro_rules! first {
     (early $members:ident) => {
         names::data_table($members)?
     };
-    ($how:ident $members:ident) => {};
+    ($how:ident $members:ident) => {
+        None
+    };
 }
 pub(crate) use first;
 
 /// The table and the constraints, or the check that the declaration names.
 macro_rules! checked {
     (() $json:ident, $members:ident, $structure:expr, $($how:ident)*) => {{
-        $(first!($how $members);)*
-        members::constrained($json, $structure)
+        let table = None$(.or(first!($how $members)))*;
+        members::constrained($json, $structure)?;
+        Ok(table)
     }};
-    (($check:ident) $json:ident, $members:ident, $structure:expr, $($how:ident)*) => { $check($json, $members) };
+    (($check:ident) $json:ident, $members:ident, $structure:expr, $($how:ident)*) => { $check($json, $members, $structure) };
 }
 pub(crate) use checked;
+
+/// A member: the table as it was read already.
+macro_rules! read_or {
+    (control $($rest:tt)*) => { read_or!(data $($rest)*) };
+    (data $table:ident, $($rest:tt)*) => {
+        match $table {
+            Some(table) => table,
+            None => read!(data $($rest)*),
+        }
+    };
+    (early $table:ident, $($rest:tt)*) => {
+        match $table {
+            None => read!(early $($rest)*),
+            table => table,
+        }
+    };
+    ($how:ident $table:ident, $($rest:tt)*) => { read!($how $($rest)*) };
+}
+pub(crate) use read_or;
 
 macro_rules! read {
     (local $($rest:tt)*) => { Default::default() };

@@ -3,11 +3,8 @@
 use super::constraint::{UPDATE_RETURN_VALUES, Violations};
 use super::json_type::SerializationError;
 use crate::model::Error;
+use crate::model::error::Layer;
 use crate::model::error::exception::VALIDATION;
-use crate::model::error::{
-    BatchError, ExpressionError, Layer, QueryError, RecoveryError, ResourceError, SchemaError, TransactionError, UpdateTableError,
-    ValueError,
-};
 
 /// A body that is no request; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -51,7 +48,7 @@ pub enum WireError {
     TooManyValues,
     /// What an operation could have said too.
     #[error(transparent)]
-    Request(#[from] Error),
+    Request(Error),
 }
 
 impl WireError {
@@ -102,56 +99,8 @@ impl WireError {
     }
 }
 
-impl From<ValueError> for WireError {
-    fn from(error: ValueError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<ExpressionError> for WireError {
-    fn from(error: ExpressionError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<QueryError> for WireError {
-    fn from(error: QueryError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<SchemaError> for WireError {
-    fn from(error: SchemaError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<BatchError> for WireError {
-    fn from(error: BatchError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<TransactionError> for WireError {
-    fn from(error: TransactionError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<UpdateTableError> for WireError {
-    fn from(error: UpdateTableError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<ResourceError> for WireError {
-    fn from(error: ResourceError) -> Self {
-        Self::Request(error.into())
-    }
-}
-
-impl From<RecoveryError> for WireError {
-    fn from(error: RecoveryError) -> Self {
+impl<E: Into<Error>> From<E> for WireError {
+    fn from(error: E) -> Self {
         Self::Request(error.into())
     }
 }

@@ -66,6 +66,11 @@ impl<T: Field> Form<T> for Plain {
     }
 }
 
+/// The member of that name, in that form.
+pub const fn member<T, F: Form<T>>(name: &'static str) -> Member {
+    Member::new(name, F::SHAPE).rules(F::RULES)
+}
+
 /// Several members that are one of the type, or what follows from them.
 pub trait Group<T> {
     const MEMBERS: &'static [Member] = &[];
@@ -152,7 +157,7 @@ macro_rules! names {
 }
 
 names! {
-    TableName: &[], names::table_or_arn, answers::table_name;
+    TableName: &[], names::table, answers::table_name;
     IndexName: names::NAME_RULES, names::index_name, answers::index_name;
 }
 
@@ -252,6 +257,8 @@ macro_rules! texts {
         )*
     };
 }
+
+pub(super) use texts;
 
 texts! {
     /// The name of a key attribute, or of one that an index projects.

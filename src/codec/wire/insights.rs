@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::declared::*;
-use super::error::WireError;
-use super::shape::Members;
+use super::shape::{Members, Structure};
 use super::table_description::timestamp;
 use super::write::object;
 use super::{members, names};
@@ -14,9 +13,9 @@ use crate::model::{IndexName, TableName, Word};
 
 insights!(wire);
 
-fn check_update(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     names::control_table(members)?;
-    members::constrained(json, UpdateInsightsRequest::STRUCTURE)
+    members::constrained(json, structure).map(|()| None)
 }
 
 /// The answer of an update: what it begins.

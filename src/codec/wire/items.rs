@@ -4,10 +4,11 @@
 use super::capacity::Consumed;
 use super::declared::*;
 use super::error::WireError;
-use super::members::{self, ATTRIBUTE_UPDATES, ATTRIBUTES_TO_GET, AttributesToGet, Condition, Names, NamesAndValues};
+use super::legacy::{ATTRIBUTE_UPDATES, ByAttribute, Condition};
+use super::members::{self, ATTRIBUTES_TO_GET, AttributesToGet, Names, NamesAndValues};
+use super::names;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
-use super::{ask, legacy, names};
 use crate::codec::json::document::Json;
 use crate::model::api::items::items;
 use crate::model::api::*;
@@ -16,26 +17,20 @@ use crate::model::{Item, TableName, Word};
 
 items!(wire);
 
-fn check_get(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    names::data_table(members)?;
-    members::constrained(json, GetItemRequest::STRUCTURE)?;
+fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::data_table(members)?;
+    members::constrained(json, structure)?;
     members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
-    members::check_placeholders_wanted(members, &[])
+    members::check_placeholders_wanted(members, &[])?;
+    Ok(table)
 }
 
-fn check_put(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    check_write(json, members, PutItemRequest::STRUCTURE)
-}
-
-fn check_delete(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    check_write(json, members, DeleteItemRequest::STRUCTURE)
-}
-
-fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Result<(), WireError> {
-    names::data_table(members)?;
+fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::data_table(members)?;
     members::constrained_write(json, structure)?;
     members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
-    members::check_placeholders_wanted(members, ExpressionParameter::OF_CONDITION)
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_CONDITION)?;
+    Ok(table)
 }
 
 /// What is held against an UpdateItem without a key, or with values deeper than any reader goes, before anything else and all at once
@@ -51,20 +46,21 @@ static OLDER_CHECKS: Structure = Structure {
     ],
 };
 
-fn check_update(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
+fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     if !members.has("Key") || json.is_cut() {
         members::constrained(json, &OLDER_CHECKS)?;
     }
-    names::data_table(members)?;
+    let table = names::data_table(members)?;
     // Another word is reported alone, whatever else is wrong.
     members::return_values::<UpdateReturnValues>(members, WireError::UpdateReturnValues)?;
-    members::constrained(json, UpdateItemRequest::STRUCTURE).map_err(WireError::first_rule_only)?;
+    members::constrained(json, structure).map_err(WireError::first_rule_only)?;
     members::check_mix(
         members,
         &["AttributeUpdates", "Expected", "ConditionalOperator"],
         &["UpdateExpression", "ConditionExpression"],
     )?;
-    members::check_placeholders_wanted(members, ExpressionParameter::OF_UPDATE)
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_UPDATE)?;
+    Ok(table)
 }
 
 /// ReturnValues of PutItem and DeleteItem, which may be every word that UpdateItem takes until it is read.
@@ -90,15 +86,19 @@ impl Group<ReturnValues> for OldValues {
 pub struct Update;
 
 impl Group<UpdateParameter> for Update {
-    fn read(members: Members<'_>, _: Sender) -> Result<UpdateParameter, WireError> {
-        legacy::update(members)
+    fn read(members: Members<'_>, sender: Sender) -> Result<UpdateParameter, WireError> {
+        if let Some(text) = members.owned("UpdateExpression") {
+            return Ok(UpdateParameter::Expression(text));
+        }
+        let updates = optional::<_, ByAttribute>(members, "AttributeUpdates", sender)?;
+        Ok(updates.map_or(UpdateParameter::None, UpdateParameter::AttributeUpdates))
     }
 
     fn write(value: &UpdateParameter, object: &mut ObjectWriter<'_>) {
         match value {
             UpdateParameter::None => {}
             UpdateParameter::Expression(text) => object.text("UpdateExpression", text),
-            UpdateParameter::AttributeUpdates(updates) => ask::attribute_updates(updates, object),
+            UpdateParameter::AttributeUpdates(updates) => ByAttribute::put(updates, "AttributeUpdates", object),
         }
     }
 }

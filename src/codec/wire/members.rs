@@ -2,13 +2,14 @@
 
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::error::WireError;
-use super::field::{Field, Group, Sender};
+use super::field::{Field, Group, Plain, Sender, Size, member};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
-use super::{ask, constraint, json_type, legacy};
+use super::{constraint, json_type};
 use crate::codec::json::document::Json;
 use crate::model::Word;
-use crate::model::api::{ConditionParameter, Placeholders, ReturnValues};
+use crate::model::api::legacy::ConditionalOperator;
+use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{ExpressionError, ValueError};
@@ -20,8 +21,7 @@ const PROJECTED_NAME_BYTES: usize = 128;
 /// A list of plain texts.
 pub static STRING: Element = Element { shape: Shape::String, rules: &[] };
 
-pub const RETURN_CONSUMED_CAPACITY: Member =
-    Member::new("ReturnConsumedCapacity", Shape::String).rules(&[Rule::OneOf(&["INDEXES", "TOTAL", "NONE"])]);
+pub const RETURN_CONSUMED_CAPACITY: Member = member::<ReturnConsumedCapacity, Plain>("ReturnConsumedCapacity");
 pub const KEY: Member = Member::new("Key", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
 pub const EXCLUSIVE_START_KEY: Member = Member { name: "ExclusiveStartKey", ..KEY };
 pub const PROJECTION_EXPRESSION: Member = Member::new("ProjectionExpression", Shape::String);
@@ -31,57 +31,9 @@ pub const EXPRESSION_ATTRIBUTE_NAMES: Member = Member::new("ExpressionAttributeN
 pub const EXPRESSION_ATTRIBUTE_VALUES: Member = Member::new("ExpressionAttributeValues", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
 pub const RETURN_VALUES: Member =
     Member::new("ReturnValues", Shape::String).rules(&[Rule::OneOf(&["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"])]);
-pub const RETURN_ITEM_COLLECTION_METRICS: Member =
-    Member::new("ReturnItemCollectionMetrics", Shape::String).rules(&[Rule::OneOf(&["SIZE", "NONE"])]);
+pub const RETURN_ITEM_COLLECTION_METRICS: Member = member::<bool, Size>("ReturnItemCollectionMetrics");
 pub const ATTRIBUTES_TO_GET: Member = Member::new("AttributesToGet", Shape::List(&STRING)).rules(&[Rule::LengthMin(1)]);
-pub const CONDITIONAL_OPERATOR: Member = Member::new("ConditionalOperator", Shape::String).rules(&[Rule::OneOf(&["OR", "AND"])]);
-const COMPARISON_OPERATOR: Member = Member::new("ComparisonOperator", Shape::String).rules(&[Rule::OneOf(&[
-    "IN",
-    "NULL",
-    "BETWEEN",
-    "LT",
-    "NOT_CONTAINS",
-    "EQ",
-    "GT",
-    "NOT_NULL",
-    "NE",
-    "LE",
-    "BEGINS_WITH",
-    "GE",
-    "CONTAINS",
-])]);
-pub const EXPECTED: Member = Member::new("Expected", Shape::Map(&EXPECTED_ELEMENT));
-
-static EXPECTED_ELEMENT: Element = Element { shape: Shape::Structure(&EXPECTED_VALUE), rules: &[] };
-static EXPECTED_VALUE: Structure = Structure {
-    name: "ExpectedAttributeValue",
-    members: &[
-        Member::new("AttributeValueList", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)),
-        COMPARISON_OPERATOR,
-        Member::new("Exists", Shape::Boolean),
-        Member::new("Value", Shape::Structure(&attribute_value::ATTRIBUTE_VALUE)),
-    ],
-};
-static CONDITION: Structure = Structure {
-    name: "Condition",
-    members: &[Member::new("AttributeValueList", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)), COMPARISON_OPERATOR.required()],
-};
-
-pub const ATTRIBUTE_UPDATES: Member = Member::new("AttributeUpdates", Shape::Map(&ATTRIBUTE_UPDATE_ELEMENT));
-static ATTRIBUTE_UPDATE_ELEMENT: Element = Element { shape: Shape::Structure(&ATTRIBUTE_UPDATE), rules: &[] };
-static ATTRIBUTE_UPDATE: Structure = Structure {
-    name: "AttributeValueUpdate",
-    members: &[
-        Member::new("Action", Shape::String).rules(&[Rule::OneOf(&["ADD", "PUT", "DELETE"])]),
-        Member::new("Value", Shape::Structure(&attribute_value::ATTRIBUTE_VALUE)),
-    ],
-};
-
-/// A legacy map of conditions: `KeyConditions`, `QueryFilter`, `ScanFilter`.
-pub const fn conditions(name: &'static str) -> Member {
-    Member::new(name, Shape::Map(&CONDITION_ELEMENT))
-}
-static CONDITION_ELEMENT: Element = Element { shape: Shape::Structure(&CONDITION), rules: &[] };
+pub const CONDITIONAL_OPERATOR: Member = member::<ConditionalOperator, Plain>("ConditionalOperator");
 
 /// The body's members, when their types are right.
 pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
@@ -146,33 +98,6 @@ pub fn check_mix_of_query(members: Members<'_>) -> Result<(), WireError> {
     check_mix(members, legacy, expressions)
 }
 
-/// `ConditionExpression`, or `Expected` with what is between its conditions.
-#[derive(Debug)]
-pub struct Condition;
-
-impl Group<ConditionParameter> for Condition {
-    const MEMBERS: &'static [Member] = &[CONDITIONAL_OPERATOR, EXPECTED, CONDITION_EXPRESSION];
-
-    fn read(members: Members<'_>, _: Sender) -> Result<ConditionParameter, WireError> {
-        condition(members, "ConditionExpression", "Expected")
-    }
-
-    fn write(value: &ConditionParameter, object: &mut ObjectWriter<'_>) {
-        ask::condition(value, ("ConditionExpression", "Expected"), object);
-    }
-}
-
-/// A condition under one of its two names.
-///
-/// # Errors
-/// A bad value in the older form.
-pub fn condition(members: Members<'_>, expression: &str, older: &str) -> Result<ConditionParameter, WireError> {
-    match members.owned(expression) {
-        Some(text) => Ok(ConditionParameter::Expression(text)),
-        None => legacy::parameter(members, older),
-    }
-}
-
 #[derive(Debug)]
 pub struct AttributesToGet;
 
@@ -202,7 +127,7 @@ impl Group<Placeholders> for Names {
     }
 
     fn write(value: &Placeholders, object: &mut ObjectWriter<'_>) {
-        ask::placeholders(value, object);
+        write_placeholders(value, object);
     }
 }
 
@@ -217,7 +142,7 @@ impl Group<Placeholders> for NamesAndValues {
     }
 
     fn write(value: &Placeholders, object: &mut ObjectWriter<'_>) {
-        ask::placeholders(value, object);
+        write_placeholders(value, object);
     }
 }
 
@@ -276,6 +201,19 @@ pub fn names(members: Members<'_>) -> Result<Placeholders, WireError> {
         placeholders.names = Some(names.iter().map(read).collect::<Result<_, _>>()?);
     }
     Ok(placeholders)
+}
+
+fn write_placeholders(placeholders: &Placeholders, object: &mut ObjectWriter<'_>) {
+    if let Some(names) = &placeholders.names {
+        let mut map = ObjectWriter::start(object.member("ExpressionAttributeNames"));
+        names.iter().for_each(|(alias, name)| map.text(alias, name));
+        map.end();
+    }
+    if let Some(values) = &placeholders.values {
+        let mut map = ObjectWriter::start(object.member("ExpressionAttributeValues"));
+        values.iter().for_each(|(alias, value)| value.write(map.member(alias)));
+        map.end();
+    }
 }
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`.

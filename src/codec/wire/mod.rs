@@ -11,11 +11,9 @@
 //! members        members that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! legacy         parameters from before expressions                 pages                   Query and Scan, and their rows
 //! table_*        table definitions and descriptions as JSON         answer, fault           reading answers, and errors
-//! ask            writing members that several requests share
 //! ```
 
 pub mod answer;
-mod ask;
 pub mod attribute_value;
 pub mod backup;
 pub mod batches;

@@ -19,7 +19,7 @@ pub fn data_table(members: Members<'_>) -> Result<Option<TableName>, WireError> 
     match members.string("TableName") {
         None => Ok(None),
         Some("") => Err(WireError::TableNameEmpty),
-        Some(text) => parse(text).map(Some),
+        Some(text) => table(text).map(Some),
     }
 }
 
@@ -30,7 +30,7 @@ pub fn data_table(members: Members<'_>) -> Result<Option<TableName>, WireError> 
 pub fn control_table(members: Members<'_>) -> Result<TableName, WireError> {
     match members.string("TableName") {
         None => Err(WireError::TableNameMissing),
-        Some(text) => parse(text),
+        Some(text) => table(text),
     }
 }
 
@@ -42,11 +42,6 @@ pub fn new_table(members: Members<'_>) -> Result<TableName, WireError> {
     }
 }
 
-/// `IndexName`, already held to [`NAME_RULES`].
-pub fn index(members: Members<'_>) -> Result<Option<IndexName>, WireError> {
-    members.string("IndexName").map(index_name).transpose()
-}
-
 /// An index name that was held to [`NAME_RULES`].
 pub fn index_name(text: &str) -> Result<IndexName, WireError> {
     IndexName::new(text).map_err(|fault| named_violation("indexName", text, &fault))
@@ -54,15 +49,11 @@ pub fn index_name(text: &str) -> Result<IndexName, WireError> {
 
 /// A plain name that was held to [`NAME_RULES`].
 pub fn plain_table(text: &str) -> Result<TableName, WireError> {
-    TableName::new(text).map_err(|fault| violation(text, &fault))
+    TableName::new(text).map_err(|fault| named_violation("tableName", text, &fault))
 }
 
-/// A name or an ARN in another member than `TableName`.
-pub fn table_or_arn(text: &str) -> Result<TableName, WireError> {
-    parse(text)
-}
-
-fn parse(text: &str) -> Result<TableName, WireError> {
+/// A name or an ARN.
+pub fn table(text: &str) -> Result<TableName, WireError> {
     table_at("tableName", text)
 }
 
@@ -72,10 +63,6 @@ fn parse(text: &str) -> Result<TableName, WireError> {
 /// The first rule of names that it breaks.
 pub fn table_at(path: &str, text: &str) -> Result<TableName, WireError> {
     arn::table_named(text).map_err(|fault| named_violation(path, text, &fault))
-}
-
-fn violation(text: &str, fault: &NameError) -> WireError {
-    named_violation("tableName", text, fault)
 }
 
 fn named_violation(path: &str, text: &str, fault: &NameError) -> WireError {

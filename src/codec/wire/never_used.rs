@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
-use super::shape::{Member, Rule, Shape, Structure};
+use super::shape::{Member, Members, Rule, Shape, Structure};
 use crate::codec::json::document::Json;
 use crate::model::api::never_used::NeverUsedRequest as Request;
+use crate::model::{Error, TableName};
 
 const GLOBAL_TABLE_NAME: Member = Member::new("GlobalTableName", Shape::String).required().rules(NAME_RULES);
 const STREAM_ARN: Member = Member::new("StreamArn", Shape::String).required().rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
@@ -36,86 +37,64 @@ static LIST_BULK: Structure = Structure {
     ],
 };
 
-/// The operations, by the API's names.
-pub const OPERATIONS: &[&str] = &[
-    "CancelBulkOperation",
-    "CreateGlobalTable",
-    "DescribeBulkOperation",
-    "DescribeGlobalTable",
-    "DescribeGlobalTableSettings",
-    "DescribeKinesisStreamingDestination",
-    "DescribeTableReplicaAutoScaling",
-    "DisableKinesisStreamingDestination",
-    "EnableKinesisStreamingDestination",
-    "ListBulkOperations",
-    "ListGlobalTables",
-    "StartBulkPutItems",
-    "UpdateGlobalTable",
-    "UpdateGlobalTableSettings",
-    "UpdateKinesisStreamingDestination",
-    "UpdateTableReplicaAutoScaling",
+/// What a request of well-formed members asks for, and the answer if that is no error. The table is there where the shape has one.
+type Asks = fn(Option<TableName>, Members<'_>) -> Option<(Request, Value)>;
+
+/// The operations: their names in the API, the members of their requests.
+pub const OPERATIONS: &[(&str, &Structure, Asks)] = &[
+    ("CancelBulkOperation", &BULK, bulk),
+    ("CreateGlobalTable", &GLOBAL_TABLE, |_, _| begin("CreateGlobalTable")),
+    ("DescribeBulkOperation", &BULK, bulk),
+    ("DescribeGlobalTable", &GLOBAL_TABLE, global),
+    ("DescribeGlobalTableSettings", &GLOBAL_TABLE, global),
+    ("DescribeKinesisStreamingDestination", &TABLE, |table, _| {
+        let table = table?;
+        let answer = json!({ "TableName": table.as_str(), "KinesisDataStreamDestinations": [] });
+        Some((Request::DescribeKinesisStreamingDestination(table), answer))
+    }),
+    ("DescribeTableReplicaAutoScaling", &TABLE, |table, _| empty(Request::DescribeTableReplicaAutoScaling(table?))),
+    ("DisableKinesisStreamingDestination", &KINESIS, |table, members| change_kinesis(table, members, "disable")),
+    ("EnableKinesisStreamingDestination", &KINESIS, |_, _| begin("EnableKinesisStreamingDestination")),
+    ("ListBulkOperations", &LIST_BULK, |_, _| Some((Request::ListBulkOperations, json!({ "BulkOperationsSummaryList": [] })))),
+    ("ListGlobalTables", &LIST_GLOBAL_TABLES, |_, _| Some((Request::ListGlobalTables, json!({ "GlobalTables": [] })))),
+    ("StartBulkPutItems", &TABLE, |_, _| begin("StartBulkPutItems")),
+    ("UpdateGlobalTable", &GLOBAL_TABLE, global),
+    ("UpdateGlobalTableSettings", &GLOBAL_TABLE, global),
+    ("UpdateKinesisStreamingDestination", &KINESIS, |table, members| change_kinesis(table, members, "update")),
+    ("UpdateTableReplicaAutoScaling", &TABLE, |_, _| begin("UpdateTableReplicaAutoScaling")),
 ];
 
-/// Reads the body of one of [`OPERATIONS`].
+fn empty(request: Request) -> Option<(Request, Value)> {
+    Some((request, json!({})))
+}
+
+fn begin(operation: &'static str) -> Option<(Request, Value)> {
+    empty(Request::Begin(operation))
+}
+
+fn bulk(_: Option<TableName>, members: Members<'_>) -> Option<(Request, Value)> {
+    empty(Request::BulkOperation(members.owned("BulkOperationArn")?))
+}
+
+fn global(_: Option<TableName>, members: Members<'_>) -> Option<(Request, Value)> {
+    empty(Request::GlobalTable(members.owned("GlobalTableName")?))
+}
+
+fn change_kinesis(table: Option<TableName>, members: Members<'_>, action: &'static str) -> Option<(Request, Value)> {
+    let (table, stream_arn) = (table?, members.owned("StreamArn")?);
+    empty(Request::ChangeKinesisStreamingDestination { table, stream_arn, action })
+}
+
+/// Reads the body of one of [`OPERATIONS`]; the answer beside it.
 ///
 /// # Errors
 /// Types, constraints, names.
-pub fn request(operation: &str, json: Json<'_>) -> Result<Request, WireError> {
-    let shape = shape(operation);
+pub fn request(operation: &str, json: Json<'_>) -> Result<(Request, Value), WireError> {
+    let row = OPERATIONS.iter().find(|(name, ..)| *name == operation);
+    let (_, shape, asks) = row.ok_or(Error::NotSupported("this operation"))?;
     let members = members::typed(json, shape)?;
-    let is_there = shape.members.iter().any(|member| member.name == "TableName");
-    let is_list = operation.starts_with("List");
-    let table = if is_there && (!is_list || members.has("TableName")) { Some(names::control_table(members)?) } else { None };
+    let has_table = shape.members.iter().any(|member| member.name == "TableName");
+    let table = has_table.then(|| names::control_table(members)).transpose()?;
     members::constrained(json, shape)?;
-    let text = |name: &str| members.owned(name).unwrap_or_default();
-    let missing = WireError::TableNameMissing;
-    Ok(match operation {
-        "CreateGlobalTable" => Request::Begin("CreateGlobalTable"),
-        "UpdateTableReplicaAutoScaling" => Request::Begin("UpdateTableReplicaAutoScaling"),
-        "EnableKinesisStreamingDestination" => Request::Begin("EnableKinesisStreamingDestination"),
-        "StartBulkPutItems" => Request::Begin("StartBulkPutItems"),
-        "ListGlobalTables" => Request::ListGlobalTables,
-        "ListBulkOperations" => Request::ListBulkOperations,
-        "DescribeTableReplicaAutoScaling" => Request::DescribeTableReplicaAutoScaling(table.ok_or(missing)?),
-        "DescribeKinesisStreamingDestination" => Request::DescribeKinesisStreamingDestination(table.ok_or(missing)?),
-        "DisableKinesisStreamingDestination" | "UpdateKinesisStreamingDestination" => {
-            let action = if operation.starts_with("Disable") { "disable" } else { "update" };
-            Request::ChangeKinesisStreamingDestination { table: table.ok_or(missing)?, stream_arn: text("StreamArn"), action }
-        }
-        "DescribeBulkOperation" | "CancelBulkOperation" => Request::BulkOperation(text("BulkOperationArn")),
-        _ => Request::GlobalTable(text("GlobalTableName")),
-    })
-}
-
-fn shape(operation: &str) -> &'static Structure {
-    match operation {
-        "ListGlobalTables" => &LIST_GLOBAL_TABLES,
-        "ListBulkOperations" => &LIST_BULK,
-        "DescribeBulkOperation" | "CancelBulkOperation" => &BULK,
-        "EnableKinesisStreamingDestination" | "DisableKinesisStreamingDestination" | "UpdateKinesisStreamingDestination" => {
-            &KINESIS
-        }
-        "DescribeKinesisStreamingDestination"
-        | "DescribeTableReplicaAutoScaling"
-        | "UpdateTableReplicaAutoScaling"
-        | "StartBulkPutItems" => &TABLE,
-        _ => &GLOBAL_TABLE,
-    }
-}
-
-/// The empty answer to a request that was no error.
-#[must_use]
-pub fn to_json(request: &Request) -> Value {
-    match request {
-        Request::ListGlobalTables => json!({ "GlobalTables": [] }),
-        Request::ListBulkOperations => json!({ "BulkOperationsSummaryList": [] }),
-        Request::DescribeKinesisStreamingDestination(table) => {
-            json!({ "TableName": table.as_str(), "KinesisDataStreamDestinations": [] })
-        }
-        Request::Begin(_)
-        | Request::GlobalTable(_)
-        | Request::DescribeTableReplicaAutoScaling(_)
-        | Request::ChangeKinesisStreamingDestination { .. }
-        | Request::BulkOperation(_) => json!({}),
-    }
+    asks(table, members).ok_or(WireError::NotAnObject)
 }

@@ -3,42 +3,46 @@
 use super::capacity::Consumed;
 use super::declared::*;
 use super::error::WireError;
-use super::members::{self, AttributesToGet, EXCLUSIVE_START_KEY, NamesAndValues, conditions};
-use super::shape::{Member, Members, Rule, Shape};
+use super::legacy::{Conditions, QueryFilter, ScanFilter};
+use super::members::{self, AttributesToGet, EXCLUSIVE_START_KEY, NamesAndValues};
+use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::write::{Context, ObjectWriter};
-use super::{answer, ask, attribute_value, legacy, names};
+use super::{answer, attribute_value, names};
 use crate::codec::json::document::Json;
 use crate::codec::row::{Row, Rows};
-use crate::model::api::legacy::LegacyCondition;
+use crate::model::api::legacy::{ConditionalOperator, LegacyCondition};
 use crate::model::api::pages::pages;
 use crate::model::api::*;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{QueryError, StoreError, ValueError};
 use crate::model::limits::SEGMENTS_MAX;
-use crate::model::{Error, IndexName, Item, TableName};
+use crate::model::{Error, IndexName, Item, TableName, Word};
 
 pages!(wire);
 
-fn check_query(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    names::data_table(members)?;
+fn check_query(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::data_table(members)?;
     check_conditional_operator(members)?;
-    check_constraints(json, members.integer("Limit"))?;
+    check_constraints(json, members.integer("Limit"), structure)?;
     members::check_mix_of_query(members)?;
-    members::check_placeholders_wanted(members, ExpressionParameter::OF_QUERY)
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_QUERY)?;
+    Ok(table)
 }
 
 /// Another operator between several conditions is told bare and before all else (docs/dynamodb.md 8).
 fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
     let conditions = members.structure("QueryFilter").map_or(0, |filter| filter.iter().count());
     match members.string("ConditionalOperator") {
-        Some(operator) if conditions > 1 && !["AND", "OR"].contains(&operator) => Err(WireError::QueryConditionalOperator),
+        Some(operator) if conditions > 1 && ConditionalOperator::of_word(operator).is_none() => {
+            Err(WireError::QueryConditionalOperator)
+        }
         _ => Ok(()),
     }
 }
 
 /// A limit below 1 has its own text, and only when it is the only violation.
-fn check_constraints(json: Json<'_>, limit: Option<i64>) -> Result<(), WireError> {
-    let Err(all) = members::constrained(json, QueryRequest::STRUCTURE) else { return Ok(()) };
+fn check_constraints(json: Json<'_>, limit: Option<i64>, structure: &Structure) -> Result<(), WireError> {
+    let Err(all) = members::constrained(json, structure) else { return Ok(()) };
     if limit.is_none_or(|limit| limit >= 1) {
         return Err(all);
     }
@@ -48,15 +52,16 @@ fn check_constraints(json: Json<'_>, limit: Option<i64>) -> Result<(), WireError
     }
 }
 
-fn check_scan(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    names::data_table(members)?;
-    members::constrained(json, ScanRequest::STRUCTURE)?;
+fn check_scan(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::data_table(members)?;
+    members::constrained(json, structure)?;
     members::check_mix(
         members,
         &["AttributesToGet", "ScanFilter", "ConditionalOperator"],
         &["ProjectionExpression", "FilterExpression"],
     )?;
-    members::check_placeholders_wanted(members, ExpressionParameter::OF_SCAN)
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_SCAN)?;
+    Ok(table)
 }
 
 /// `ExclusiveStartKey`, if its values are right.
@@ -89,23 +94,6 @@ impl Group<Option<ValueError>> for StartKeyFault {
     fn write(_: &Option<ValueError>, _: &mut ObjectWriter<'_>) {}
 }
 
-#[derive(Debug)]
-pub struct KeyConditions;
-
-impl Group<Option<Vec<LegacyCondition>>> for KeyConditions {
-    const MEMBERS: &'static [Member] = &[conditions("KeyConditions")];
-
-    fn read(members: Members<'_>, _: Sender) -> Result<Option<Vec<LegacyCondition>>, WireError> {
-        legacy::conditions(members, "KeyConditions")
-    }
-
-    fn write(value: &Option<Vec<LegacyCondition>>, object: &mut ObjectWriter<'_>) {
-        if let Some(conditions) = value {
-            ask::conditions("KeyConditions", conditions, object);
-        }
-    }
-}
-
 /// Ascending, unless it is said not to be.
 #[derive(Debug)]
 pub struct Forward;
@@ -119,32 +107,13 @@ impl Group<bool> for Forward {
 
     fn write(value: &bool, object: &mut ObjectWriter<'_>) {
         if !value {
-            object.boolean("ScanIndexForward", false);
+            value.write(object.member("ScanIndexForward"));
         }
     }
 }
 
-/// The filter of a read under its two names.
-macro_rules! filters {
-    ($($form:ident: $older:literal;)*) => {
-        $(
-            #[derive(Debug)]
-            pub struct $form;
-
-            impl Group<ConditionParameter> for $form {
-                fn read(members: Members<'_>, _: Sender) -> Result<ConditionParameter, WireError> {
-                    members::condition(members, "FilterExpression", $older)
-                }
-
-                fn write(value: &ConditionParameter, object: &mut ObjectWriter<'_>) {
-                    ask::condition(value, ("FilterExpression", $older), object);
-                }
-            }
-        )*
-    };
-}
-filters! { QueryFilter: "QueryFilter"; ScanFilter: "ScanFilter"; }
-
+const QUERY_FILTER: Member = member::<_, Conditions>("QueryFilter");
+const SCAN_FILTER: Member = member::<_, Conditions>("ScanFilter");
 const SEGMENT: Member = Member::new("Segment", Shape::Integer).rules(&[Rule::ValueMin(0), Rule::ValueMax(SEGMENTS_MAX as i64 - 1)]);
 
 /// `Segment` and `TotalSegments`, if both are there.

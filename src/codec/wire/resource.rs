@@ -1,91 +1,103 @@
 //! Operations on a table as a resource: TagResource, UntagResource, ListTagsOfResource, Put-, Get- and DeleteResourcePolicy,
-//! DescribeLimits (docs/dynamodb.md 18).
+//! DescribeLimits: what they have beside their declarations (docs/dynamodb.md 18).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::declared::*;
 use super::error::WireError;
-use super::members;
-use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::table_settings;
+use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::write::{self, ObjectWriter};
+use super::{members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::TableName;
 use crate::model::api::StreamName;
-use crate::model::api::resource::{
-    Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource, TagResourceRequest,
-    UntagResourceRequest,
-};
-use crate::model::arn::{ACCOUNT, Arn, REGION};
+use crate::model::api::resource::*;
+use crate::model::arn::{self, ACCOUNT, REGION};
 use crate::model::error::ResourceError;
 use crate::model::limits::TAG_KEY_CHARS_MAX;
 
-const RESOURCE_ARN: Member =
-    Member::new("ResourceArn", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(1283)]);
+resource!(wire);
+
 const EXPECTED_REVISION_ID: Member =
     Member::new("ExpectedRevisionId", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(255)]);
 
-static TAG_KEY: Element = Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)] };
-
-static TAG: Structure = Structure { name: "TagResourceInput", members: &[RESOURCE_ARN, table_settings::TAGS.required()] };
-static UNTAG: Structure =
-    Structure { name: "UntagResourceInput", members: &[RESOURCE_ARN, Member::new("TagKeys", Shape::List(&TAG_KEY)).required()] };
-static LIST: Structure =
-    Structure { name: "ListTagsOfResourceInput", members: &[RESOURCE_ARN, Member::new("NextToken", Shape::String)] };
-static PUT_POLICY: Structure = Structure {
-    name: "PutResourcePolicyInput",
-    members: &[
-        RESOURCE_ARN,
-        Member::new("Policy", Shape::String).required(),
-        EXPECTED_REVISION_ID,
-        Member::new("ConfirmRemoveSelfResourceAccess", Shape::Boolean),
-    ],
-};
-static POLICY: Structure = Structure { name: "GetResourcePolicyInput", members: &[RESOURCE_ARN, EXPECTED_REVISION_ID] };
-static NO_MEMBERS: Structure = Structure { name: "DescribeLimitsInput", members: &[] };
-
-fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
-    let members = members::typed(json, shape)?;
-    members::constrained(json, shape)?;
-    Ok(members)
+texts! {
+    TagKey: &[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)];
 }
 
-/// TagResource.
-///
-/// # Errors
-/// Types, constraints, the ARN, the tags.
-pub fn tag_request(json: Json<'_>) -> Result<TagResourceRequest, WireError> {
-    let members = read(json, &TAG)?;
+fn check_tag(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    members::constrained(json, structure)?;
     if members.list("Tags").unwrap_or_default().len() == 0 {
         return Err(ResourceError::NoTags.into());
     }
     table_settings::check_tags(members)?;
-    let resource = resource(members, "TagResource")?;
-    Ok(TagResourceRequest { resource, tags: table_settings::tags(members) })
+    is_ours(members, structure)
 }
 
-/// UntagResource.
-///
-/// # Errors
-/// Types, constraints, the ARN.
-pub fn untag_request(json: Json<'_>) -> Result<UntagResourceRequest, WireError> {
-    let members = read(json, &UNTAG)?;
-    let keys = members.list("TagKeys").unwrap_or_default();
-    if keys.len() == 0 {
-        return Err(ResourceError::NoTagKeys.into());
+fn check_untag(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    members::constrained(json, structure)?;
+    match members.list("TagKeys").unwrap_or_default().len() {
+        0 => Err(ResourceError::NoTagKeys.into()),
+        _ => is_ours(members, structure),
     }
-    let tag_keys = keys.filter_map(Json::as_str).map(str::to_owned).collect();
-    Ok(UntagResourceRequest { resource: resource(members, "UntagResource")?, tag_keys })
 }
 
-/// ListTagsOfResource.
-///
-/// # Errors
-/// Types, constraints, the ARN; a token, as none is ever given.
-pub fn list_tags_request(json: Json<'_>) -> Result<ListTagsRequest, WireError> {
-    let members = read(json, &LIST)?;
-    if members.has("NextToken") {
-        return Err(ResourceError::NextToken.into());
+/// No token is ever given.
+fn check_list(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    members::constrained(json, structure)?;
+    if members.has("NextToken") { Err(ResourceError::NextToken.into()) } else { is_ours(members, structure) }
+}
+
+fn check_put(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    members::constrained(json, structure)?;
+    table_settings::check_policy(members.string("Policy").unwrap_or_default())?;
+    is_ours(members, structure)
+}
+
+fn check(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    members::constrained(json, structure)?;
+    is_ours(members, structure)
+}
+
+/// What is another account's or service's the operation is denied before anything else of the ARN is looked at.
+fn is_ours(members: Members<'_>, structure: &Structure) -> Checked {
+    let arn = members.string("ResourceArn").unwrap_or_default();
+    let parts = parts_of(arn)?;
+    if parts.service == "dynamodb" && parts.account == ACCOUNT {
+        return Ok(None);
     }
-    Ok(ListTagsRequest { resource: resource(members, "ListTagsOfResource")? })
+    Err(ResourceError::Denied { operation: structure.name.trim_end_matches("Input"), arn: arn.to_owned() }.into())
+}
+
+fn parts_of(arn: &str) -> Result<arn::Arn<'_>, ResourceError> {
+    arn::Arn::parse(arn).ok_or_else(|| ResourceError::NotAnArn(arn.to_owned()))
+}
+
+/// The table that an ARN names, or the stream of one.
+impl Field for TableResource {
+    const SHAPE: Shape = Shape::String;
+    const RULES: &'static [Rule] = &[Rule::LengthMin(1), Rule::LengthMax(1283)];
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
+        let Some(arn) = json.as_str() else { return Ok(None) };
+        let parts = parts_of(arn)?;
+        if parts.region != REGION {
+            return Err(ResourceError::OtherRegion(arn.to_owned()).into());
+        }
+        let not_a_table = || ResourceError::NotATable(arn.to_owned());
+        let name = parts.resource.strip_prefix("table/").ok_or_else(not_a_table)?;
+        let (name, label) = match name.split_once('/') {
+            None => (name, None),
+            Some((name, rest)) => (name, Some(rest.strip_prefix("stream/").ok_or_else(not_a_table)?)),
+        };
+        let table_name = TableName::new(name).map_err(|_| not_a_table())?;
+        let stream = label.map(|label| StreamName { table_name: table_name.clone(), label: label.to_owned() });
+        Ok(Some(Self { arn: arn.to_owned(), table_name, stream }))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write::string(&self.arn, out);
+    }
 }
 
 /// The body of ListTagsOfResource.
@@ -94,85 +106,27 @@ pub fn tags_to_json(tags: &[(String, String)]) -> Value {
     json!({ "Tags": table_settings::tags_to_json(tags) })
 }
 
-/// PutResourcePolicy.
-///
-/// # Errors
-/// Types, constraints, the ARN, a policy that is too large or no JSON.
-pub fn put_policy_request(json: Json<'_>) -> Result<PutPolicyRequest, WireError> {
-    let members = read(json, &PUT_POLICY)?;
-    let policy = members.owned("Policy").unwrap_or_default();
-    table_settings::check_policy(&policy)?;
-    let resource = resource(members, "PutResourcePolicy")?;
-    Ok(PutPolicyRequest { resource, policy, expected_revision_id: members.owned("ExpectedRevisionId") })
-}
-
-/// GetResourcePolicy and DeleteResourcePolicy; `operation` is which.
-///
-/// # Errors
-/// Types, constraints, the ARN.
-pub fn policy_request(json: Json<'_>, operation: &'static str) -> Result<PolicyRequest, WireError> {
-    let members = read(json, &POLICY)?;
-    Ok(PolicyRequest { resource: resource(members, operation)?, expected_revision_id: members.owned("ExpectedRevisionId") })
-}
-
 /// The body of PutResourcePolicy and DeleteResourcePolicy.
 #[must_use]
 pub fn revision_to_json(revision_id: Option<&str>) -> Value {
     revision_id.map_or_else(|| json!({}), |id| json!({ "RevisionId": id }))
 }
 
-/// The body of GetResourcePolicy.
-#[must_use]
-pub fn policy_to_json(policy: &ResourcePolicy) -> Value {
-    json!({ "Policy": policy.text, "RevisionId": policy.revision_id })
-}
-
 /// DescribeLimits and DescribeEndpoints have no members.
-///
-/// # Errors
-/// A body that is no object.
-pub fn no_members(json: Json<'_>) -> Result<(), WireError> {
-    read(json, &NO_MEMBERS).map(|_| ())
-}
+impl Declared for () {
+    const STRUCTURE: &'static Structure = &Structure { name: "DescribeLimitsInput", members: &[] };
 
-/// The body of DescribeLimits.
-#[must_use]
-pub fn limits_to_json(limits: Limits) -> Value {
-    let mut out = Map::new();
-    for (of, units) in [("Account", limits.account_units), ("Table", limits.table_units)] {
-        for kind in ["Read", "Write"] {
-            out.insert(format!("{of}Max{kind}CapacityUnits"), json!(units));
-        }
+    fn read_members(_: Members<'_>, _: Option<TableName>, _: Sender) -> Result<Self, WireError> {
+        Ok(())
     }
-    Value::Object(out)
+
+    fn write_members(&self, _: &mut ObjectWriter<'_>) {}
 }
 
 /// The body of DescribeEndpoints.
 #[must_use]
 pub fn endpoints_to_json(address: &str) -> Value {
     json!({ "Endpoints": [{ "Address": address, "CachePeriodInMinutes": 1440 }] })
-}
-
-/// The table that `ResourceArn` names, or the stream of one. What is another account's or service's `operation` is denied before
-/// anything else is looked at.
-fn resource(members: Members<'_>, operation: &'static str) -> Result<TableResource, WireError> {
-    let arn = members.string("ResourceArn").unwrap_or_default();
-    let parts = Arn::parse(arn).ok_or_else(|| ResourceError::NotAnArn(arn.to_owned()))?;
-    if parts.service != "dynamodb" || parts.account != ACCOUNT {
-        return Err(ResourceError::Denied { operation, arn: arn.to_owned() }.into());
-    }
-    if parts.region != REGION {
-        return Err(ResourceError::OtherRegion(arn.to_owned()).into());
-    }
-    let not_a_table = || WireError::from(ResourceError::NotATable(arn.to_owned()));
-    let name = parts.resource.strip_prefix("table/").ok_or_else(not_a_table)?;
-    let (name, label) = match name.split_once('/') {
-        None => (name, None),
-        Some((name, rest)) => (name, Some(rest.strip_prefix("stream/").ok_or_else(not_a_table)?)),
-    };
-    let table_name = TableName::new(name).map_err(|_| not_a_table())?;
-    let stream = label.map(|label| StreamName { table_name: table_name.clone(), label: label.to_owned() });
-    Ok(TableResource { arn: arn.to_owned(), table_name, stream })
 }
 
 #[cfg(test)]
@@ -184,7 +138,7 @@ mod tests {
     fn resource_arns() {
         let check = |arn: &str, expected: &str| {
             let body = json!({ "ResourceArn": arn });
-            let found = match list_tags_request(Document::of(&body).root()) {
+            let found = match super::super::request::<ListTagsRequest>(Document::of(&body).root()) {
                 Ok(request) => request.resource.table_name.to_string(),
                 Err(error) => error.to_string(),
             };
@@ -212,7 +166,10 @@ mod tests {
     fn tags() {
         let check = |tags: Value, expected: &str| {
             let body = json!({ "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Tab", "Tags": tags });
-            let found = tag_request(Document::of(&body).root()).err().map(|error| error.to_string()).unwrap_or_default();
+            let found = super::super::request::<TagResourceRequest>(Document::of(&body).root())
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
             assert_eq!(found, expected, "{tags}");
         };
         check(json!([{ "Key": "a b", "Value": "é+-=._:/@" }]), "");

@@ -20,24 +20,12 @@ statements!(wire);
 /// How often parameters are held beside what every request's values are counted for: in the statement, and in the request made of it.
 const MORE_COPIES: usize = 2;
 
-fn check(json: Json<'_>, structure: &Structure) -> Result<(), WireError> {
+fn check(json: Json<'_>, _: Members<'_>, structure: &Structure) -> Checked {
     json.pay_again(MORE_COPIES);
     if json.is_overdrawn() {
         return Err(WireError::TooManyValues);
     }
-    members::constrained(json, structure)
-}
-
-fn check_statement(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
-    check(json, ExecuteStatementRequest::STRUCTURE)
-}
-
-fn check_batch(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
-    check(json, BatchExecuteStatementRequest::STRUCTURE)
-}
-
-fn check_transaction(json: Json<'_>, _: Members<'_>) -> Result<(), WireError> {
-    check(json, ExecuteTransactionRequest::STRUCTURE)
+    members::constrained(json, structure).map(|()| None)
 }
 
 /// `Parameters` of a statement that fails alone.
@@ -136,7 +124,7 @@ fn read_response(json: Json<'_>) -> Result<BatchStatementResponse, Error> {
 impl Declared for ExecuteTransactionResponse {
     const STRUCTURE: &'static Structure = &Structure { name: "", members: &[] };
 
-    fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError> {
+    fn read_members(members: Members<'_>, _: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
         let (consumed_capacity, is_read) = capacity::of_reads(capacity::read_list(members)?);
         let responses = optional::<_, List<Found>>(members, "Responses", sender)?.unwrap_or_default();
         Ok(Self { responses, consumed_capacity, is_read })

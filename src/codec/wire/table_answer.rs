@@ -172,11 +172,10 @@ fn encryption(members: Members<'_>) -> Option<Encryption> {
 
 /// Maxima that are set, which the service tells as -1 where they are not, and warm throughput above what there is without asking.
 fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSettings {
-    let on_demand = table_settings::on_demand(members).unwrap_or_default();
+    let ThroughputSettings { on_demand, warm } = table_settings::of_index(members);
     let above = |units: Option<i64>, base: u64| units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base));
     let base = if mode == BillingMode::PayPerRequest { Some(ON_DEMAND_WARM) } else { table_members::throughput(members) };
     let (read, write) = base.map_or((0, 0), |base| (base.read_capacity_units, base.write_capacity_units));
-    let warm = table_settings::warm(members).unwrap_or_default();
     ThroughputSettings {
         on_demand: OnDemandThroughput {
             max_read_request_units: above(on_demand.max_read_request_units, 0),

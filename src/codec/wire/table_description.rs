@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::declared::tree;
 use super::table_settings;
 use super::write::object;
 use crate::model::Word;
@@ -48,7 +47,7 @@ pub fn to_json(table: &TableDescription) -> Value {
             "TableClass": class.word(),
             "LastUpdateDateTime": table.control.class_changed_ms.map(timestamp),
         }),
-        "OnDemandThroughput": table_settings::units(&settings.throughput.on_demand),
+        "OnDemandThroughput": table_settings::on_demand_to_json(settings.throughput.on_demand),
         "WarmThroughput": warm_throughput(schema, None, table.status),
         "RestoreSummary": table.control.restored.as_ref().map(restored_to_json),
     }
@@ -117,14 +116,16 @@ fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDes
         "IndexStatus": global.map(|_| state.status.word()),
         "Backfilling": global.and(state.backfilling),
         "ProvisionedThroughput": global.map(|index| throughput(index.throughput, &history, table.at_ms)),
-        "OnDemandThroughput": global.and_then(|index| table_settings::units(&index.settings.on_demand)),
+        "OnDemandThroughput": global.and_then(|index| table_settings::on_demand_to_json(index.settings.on_demand)),
         "WarmThroughput": global.and_then(|_| warm_throughput(schema, Some(name), state.status)),
     }
 }
 
 /// `AttributeDefinitions`, sorted by name.
 pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
-    schema.attribute_definitions().iter().map(tree).collect()
+    let definition =
+        |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
+    schema.attribute_definitions().iter().map(definition).collect()
 }
 
 pub(super) fn table_key_schema(schema: &TableSchema) -> Value {

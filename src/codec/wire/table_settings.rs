@@ -6,7 +6,7 @@ use super::declared::*;
 use super::error::WireError;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::table_members::told;
-use super::write::{ObjectWriter, add};
+use super::write::{ObjectWriter, add, object};
 use crate::codec::json::document::Json;
 use crate::model::TableSettings;
 use crate::model::Word;
@@ -25,6 +25,11 @@ wire! {
     WarmThroughput = "WarmThroughput" {
         optional read_units_per_second: i64,
         optional write_units_per_second: i64,
+    }
+
+    ThroughputSettings {
+        default on_demand: OnDemandThroughput = "OnDemandThroughput",
+        default warm: WarmThroughput = "WarmThroughput",
     }
 }
 
@@ -62,7 +67,10 @@ impl Field for (String, String) {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        out.extend(tags_to_json(std::slice::from_ref(self))[0].to_string().into_bytes());
+        let mut tag = ObjectWriter::start(out);
+        tag.text("Key", &self.0);
+        tag.text("Value", &self.1);
+        tag.end();
     }
 }
 
@@ -98,12 +106,12 @@ impl Group<TableSettings> for Settings {
     }
 }
 
-pub(super) const STREAM_SPECIFICATION: Member = Member::new("StreamSpecification", StreamSpecification::SHAPE);
-pub(super) const SSE_SPECIFICATION: Member = Member::new("SSESpecification", Encryption::SHAPE);
-pub(super) const TAGS: Member = Member::new("Tags", <Vec<(String, String)>>::SHAPE);
-pub(super) const TABLE_CLASS: Member = Member::new("TableClass", Shape::String);
-pub(super) const WARM_THROUGHPUT: Member = Member::new("WarmThroughput", WarmThroughput::SHAPE);
-pub(super) const ON_DEMAND_THROUGHPUT: Member = Member::new("OnDemandThroughput", OnDemandThroughput::SHAPE);
+pub(super) const STREAM_SPECIFICATION: Member = member::<StreamSpecification, Plain>("StreamSpecification");
+pub(super) const SSE_SPECIFICATION: Member = member::<Encryption, Plain>("SSESpecification");
+pub(super) const TAGS: Member = member::<Vec<(String, String)>, Plain>("Tags");
+pub(super) const TABLE_CLASS: Member = member::<TableClass, KnownClass>("TableClass");
+pub(super) const WARM_THROUGHPUT: Member = member::<WarmThroughput, Plain>("WarmThroughput");
+pub(super) const ON_DEMAND_THROUGHPUT: Member = member::<OnDemandThroughput, Plain>("OnDemandThroughput");
 
 /// The list whose members have settings of their own.
 const INDEXES: &str = "GlobalSecondaryIndexes";
@@ -255,15 +263,8 @@ pub fn read(members: Members<'_>) -> TableSettings {
 
 /// Settings of a global index, or those of a table that an index has too.
 pub fn of_index(members: Members<'_>) -> ThroughputSettings {
-    ThroughputSettings { on_demand: on_demand(members).unwrap_or_default(), warm: warm(members).unwrap_or_default() }
-}
-
-pub fn on_demand(members: Members<'_>) -> Option<OnDemandThroughput> {
-    told(members, "OnDemandThroughput")
-}
-
-pub fn warm(members: Members<'_>) -> Option<WarmThroughput> {
-    told(members, "WarmThroughput")
+    // Numbers of wrong types are as none.
+    ThroughputSettings::read_members(members, None, Sender::Service).unwrap_or_default()
 }
 
 /// `TableClass`, if it is there.
@@ -308,11 +309,17 @@ pub fn tags_to_json(tags: &[(String, String)]) -> Value {
 
 /// The members of the table, or of an index.
 pub fn throughput_to_json(settings: &ThroughputSettings, out: &mut Map<String, Value>) {
-    add(out, "OnDemandThroughput", &units(&settings.on_demand));
-    add(out, "WarmThroughput", &units(&settings.warm));
+    add(out, "OnDemandThroughput", &on_demand_to_json(settings.on_demand));
+    add(out, "WarmThroughput", &warm_to_json(settings.warm));
 }
 
 /// The numbers that are there, if there are any.
-pub fn units(of: &impl Declared) -> Option<Value> {
-    tree(of).filter(|units| units.as_object().is_some_and(|units| !units.is_empty()))
+pub fn on_demand_to_json(units: OnDemandThroughput) -> Option<Value> {
+    let OnDemandThroughput { max_read_request_units: read, max_write_request_units: write } = units;
+    read.or(write).map(|_| object! { "MaxReadRequestUnits": read, "MaxWriteRequestUnits": write })
+}
+
+fn warm_to_json(units: WarmThroughput) -> Option<Value> {
+    let WarmThroughput { read_units_per_second: read, write_units_per_second: write } = units;
+    read.or(write).map(|_| object! { "ReadUnitsPerSecond": read, "WriteUnitsPerSecond": write })
 }

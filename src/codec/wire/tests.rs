@@ -58,7 +58,7 @@ fn transact_write(body: &Value) -> Outcome {
     told(request::<TransactWriteItemsRequest>(Document::of(body).root())?.fault)
 }
 fn create(body: &Value) -> Outcome {
-    create_table::request(Document::of(body).root()).map(drop)
+    request::<CreateTableRequest>(Document::of(body).root()).map(drop)
 }
 fn list(body: &Value) -> Outcome {
     request::<ListTablesRequest>(Document::of(body).root()).map(drop)
@@ -460,7 +460,7 @@ fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
 fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
     let schema = schema()?;
     let json = create_table::to_json(&schema);
-    let request = create_table::request(Document::of(&json).root())?;
+    let request: CreateTableRequest = super::request(Document::of(&json).root())?;
     assert_eq!(request.table_name, schema.name);
     assert_eq!(request.attribute_definitions, schema.attribute_definitions());
     assert_eq!(request.settings, schema.settings);
@@ -479,7 +479,7 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
         settings: TableSettings::default(),
         ..schema
     };
-    let request = create_table::request(Document::of(&create_table::to_json(&provisioned)).root())?;
+    let request: CreateTableRequest = super::request(Document::of(&create_table::to_json(&provisioned)).root())?;
     assert_eq!(request.throughput, provisioned.throughput);
     assert_eq!((request.local_indexes, request.global_indexes), (None, None));
     Ok(())

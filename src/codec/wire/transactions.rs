@@ -4,7 +4,8 @@
 use super::capacity::{self, ReadUnits, Units};
 use super::declared::*;
 use super::error::WireError;
-use super::members::{self, Condition, Names, NamesAndValues};
+use super::legacy::Condition;
+use super::members::{self, Names, NamesAndValues};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use super::{answer, names};
@@ -109,7 +110,7 @@ impl Declared for TransactGetItemsRequest {
     const STRUCTURE: &'static Structure =
         &Structure { name: "TransactGetItemsInput", members: &[members::RETURN_CONSUMED_CAPACITY, parts(&GET)] };
 
-    fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError> {
+    fn read_members(members: Members<'_>, _: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
         let items = members.list("TransactItems").unwrap_or_default();
         let gets = items.map(|json| Members::of(json).and_then(|members| members.structure("Get")).ok_or(WireError::NotAnObject));
         let gets = gets.collect::<Result<Vec<Members<'_>>, _>>()?;
@@ -125,7 +126,7 @@ impl Declared for TransactGetItemsRequest {
             get.write(object.member("Get"));
             object.end();
         });
-        object.word_unless(ReturnConsumedCapacity::None, "ReturnConsumedCapacity", self.return_consumed_capacity);
+        put!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
     }
 }
 
@@ -156,7 +157,7 @@ macro_rules! action {
                 $($member,)*
                 members::EXPRESSION_ATTRIBUTE_NAMES,
                 members::EXPRESSION_ATTRIBUTE_VALUES,
-                Member::new("ReturnValuesOnConditionCheckFailure", Shape::String).rules(<AllOld as Form<bool>>::RULES),
+                member::<bool, AllOld>("ReturnValuesOnConditionCheckFailure"),
             ],
         })
     };
@@ -189,7 +190,7 @@ impl Declared for TransactWriteItemsRequest {
         ],
     };
 
-    fn read_members(members: Members<'_>, sender: Sender) -> Result<Self, WireError> {
+    fn read_members(members: Members<'_>, _: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
         let items = members.list("TransactItems").unwrap_or_default();
         let names = items.enumerate().map(|(place, json)| table_name(place, json)).collect::<Result<Vec<_>, _>>()?;
         let (transact_items, fault) = until_fault(items.zip(names).map(|(json, name)| write(json, name)))?;
@@ -198,15 +199,16 @@ impl Declared for TransactWriteItemsRequest {
             fault,
             client_request_token: members.owned("ClientRequestToken"),
             return_consumed_capacity: optional::<_, Plain>(members, "ReturnConsumedCapacity", sender)?.unwrap_or_default(),
-            return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
+            return_item_collection_metrics: optional::<_, Size>(members, "ReturnItemCollectionMetrics", sender)?
+                .unwrap_or_default(),
         })
     }
 
     fn write_members(&self, object: &mut ObjectWriter<'_>) {
         write::list(self.transact_items.iter(), object.member("TransactItems"), write_action);
         object.text_if("ClientRequestToken", self.client_request_token.as_ref());
-        object.word_if("ReturnItemCollectionMetrics", self.return_item_collection_metrics, "SIZE");
-        object.word_unless(ReturnConsumedCapacity::None, "ReturnConsumedCapacity", self.return_consumed_capacity);
+        put!(default object, "ReturnItemCollectionMetrics", &self.return_item_collection_metrics, bool, (Size));
+        put!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
     }
 }
 
@@ -257,23 +259,24 @@ fn write_action(write: &TransactWrite, out: &mut Vec<u8>) {
         TransactAction::Update { key, update_expression: _ } => ("Update", "Key", key),
     };
     let mut object = ObjectWriter::start(out);
-    let mut inner = ObjectWriter::start(object.member(action));
+    let mut writer = ObjectWriter::start(object.member(action));
+    let inner = &mut writer;
     inner.text("TableName", write.table_name.as_str());
     inner.item(member, item);
     if let TransactAction::Update { key: _, update_expression } = &write.action {
         inner.text("UpdateExpression", update_expression);
     }
-    Condition::write(&write.condition, &mut inner);
-    NamesAndValues::write(&write.placeholders, &mut inner);
-    inner.word_if("ReturnValuesOnConditionCheckFailure", write.return_old_on_condition_failure, "ALL_OLD");
-    inner.end();
+    Condition::write(&write.condition, inner);
+    NamesAndValues::write(&write.placeholders, inner);
+    put!(default inner, "ReturnValuesOnConditionCheckFailure", &write.return_old_on_condition_failure, bool, (AllOld));
+    writer.end();
     object.end();
 }
 
 impl Declared for TransactWriteItemsResponse {
     const STRUCTURE: &'static Structure = &Structure { name: "", members: &[] };
 
-    fn read_members(members: Members<'_>, _: Sender) -> Result<Self, WireError> {
+    fn read_members(members: Members<'_>, _: Option<TableName>, _: Sender) -> Result<Self, WireError> {
         let (consumed_capacity, is_replay) = capacity::of_reads(capacity::read_list(members)?);
         let item_collection_metrics = capacity::read_metrics_by_table(members)?;
         Ok(Self { consumed_capacity, item_collection_metrics, is_replay })

@@ -30,9 +30,9 @@ pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
     Ok(ExportRequest { echo: json.to_string(), ..super::request(json)? })
 }
 
-fn check_export(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    members::constrained(json, ExportRequest::STRUCTURE)?;
-    bucket(members).map(drop)
+fn check_export(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    members::constrained(json, structure)?;
+    bucket(members).map(|_| None)
 }
 
 /// An empty text is as none.

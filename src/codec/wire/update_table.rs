@@ -26,11 +26,12 @@ const REGIONS: &[Member] =
 const REFUSED: &[Member] =
     &[Member::new("GlobalTableSettingsReplicationMode", Shape::String), Member::new("VectorIndexUpdates", Shape::List(&ANY))];
 
-fn check_update(json: Json<'_>, members: Members<'_>) -> Result<(), WireError> {
-    names::control_table(members)?;
-    members::constrained(json, UpdateTableRequest::STRUCTURE)?;
+fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::control_table(members)?;
+    members::constrained(json, structure)?;
     members::refuse(members, REGIONS)?;
-    members::refuse(members, REFUSED)
+    members::refuse(members, REFUSED)?;
+    Ok(Some(table))
 }
 
 /// What is said of replicas is not kept, only that something is.
@@ -101,12 +102,4 @@ impl Form<IndexName> for DeleteIndex {
         object.text("IndexName", value.as_str());
         object.end();
     }
-}
-
-/// Reads a body.
-///
-/// # Errors
-/// Types, constraints, the table's name, and what is wrong with a member alone.
-pub fn request(json: Json<'_>) -> Result<UpdateTableRequest, WireError> {
-    super::request(json)
 }

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::codec::dynamodb_json::write_item;
 use crate::codec::json::document::Json;
 use crate::model::api::ReturnConsumedCapacity;
-use crate::model::{TableName, Word, arn};
+use crate::model::{Item, TableName, Word, arn};
 
 /// What decides how a body is written beside what it tells. Kept aside, as an operation takes its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +89,27 @@ impl<'a> ObjectWriter<'a> {
         string(name, self.out);
         self.out.push(b':');
         self.out
+    }
+
+    pub fn text(&mut self, name: &str, text: impl AsRef<str>) {
+        string(text.as_ref(), self.member(name));
+    }
+
+    pub fn text_if(&mut self, name: &str, text: Option<impl AsRef<str>>) {
+        if let Some(text) = text {
+            self.text(name, text);
+        }
+    }
+
+    pub fn item(&mut self, name: &str, item: &Item) {
+        write_item(item, self.member(name));
+    }
+
+    /// The members of a tree.
+    pub fn tree(&mut self, members: Map<String, Value>) {
+        for (name, value) in members {
+            self.member(&name).extend(value.to_string().into_bytes());
+        }
     }
 
     /// Closes the object.

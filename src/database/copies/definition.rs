@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{CopyError, Side};
 use crate::codec::json::document::Document;
-use crate::codec::wire::create_table;
+use crate::codec::wire::{self, create_table};
 use crate::database::caller;
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
 use crate::model::api::{
@@ -63,7 +63,7 @@ fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
 /// The request that makes such a table.
 fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
     let json = Document::of(&create_table::to_json(schema));
-    create_table::request(json.root()).map_err(|_| StoreError::Corrupt("a table's definition").into())
+    wire::request(json.root()).map_err(|_| StoreError::Corrupt("a table's definition").into())
 }
 
 /// Makes the table, and waits until it is there; `late`: without what is made after the items.

@@ -8,8 +8,8 @@ use crate::engine::streams::policy::{self, StreamPolicy};
 use crate::engine::streams::read_definition;
 use crate::model::Error;
 use crate::model::api::resource::{
-    Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource, TagResourceRequest,
-    UntagResourceRequest,
+    DeletePolicyRequest, Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource,
+    TagResourceRequest, UntagResourceRequest,
 };
 use crate::model::api::{StreamName, TableStatus};
 use crate::model::error::{NotFoundError, RecoveryError, SchemaError};
@@ -129,7 +129,7 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
-    pub fn delete_policy(&self, request: PolicyRequest) -> Result<Option<String>, Error> {
+    pub fn delete_policy(&self, request: DeletePolicyRequest) -> Result<Option<String>, Error> {
         self.shared.submit_and_wait(move |transaction| {
             if let Some(stream) = &request.resource.stream {
                 return delete_of_stream(transaction, stream, &request);
@@ -214,7 +214,7 @@ fn policy_of_stream(read: &dyn Read, stream: &StreamName, resource: &TableResour
 fn delete_of_stream(
     transaction: &mut Transaction<'_>,
     stream: &StreamName,
-    request: &PolicyRequest,
+    request: &DeletePolicyRequest,
 ) -> Result<Option<String>, Error> {
     let old = known_stream(transaction.batch.as_read(), stream, &request.resource)?;
     let removed = shown_of_stream(&old);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::codec::json::document::Document;
+use crate::codec::json::document::{Document, Json};
 use crate::codec::{file_name, wire};
 use crate::fs::open::prelude::*;
 use crate::fs::path::{QUERIES_NAME, table_name};
@@ -85,18 +85,12 @@ fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
     let document = Document::of(&step.request);
     let json = document.root();
     match step.operation {
-        "UpdateTable" => mount.db.update_table(wire::update_table::request(json).map_err(wire_error)?).map(drop),
-        "TagResource" => mount.db.tag_resource(wire::resource::tag_request(json).map_err(wire_error)?),
-        "UntagResource" => mount.db.untag_resource(wire::resource::untag_request(json).map_err(wire_error)?),
-        "PutResourcePolicy" => mount.db.put_policy(wire::resource::put_policy_request(json).map_err(wire_error)?).map(drop),
-        "DeleteResourcePolicy" => {
-            let request = wire::resource::policy_request(json, "DeleteResourcePolicy").map_err(wire_error)?;
-            mount.db.delete_policy(request).map(drop)
-        }
-        "UpdateTimeToLive" => {
-            let request = wire::request::<UpdateTimeToLiveRequest>(json).map_err(wire_error)?;
-            mount.db.update_time_to_live(request).map(drop)
-        }
+        "UpdateTable" => mount.db.update_table(read(json)?).map(drop),
+        "TagResource" => mount.db.tag_resource(read(json)?),
+        "UntagResource" => mount.db.untag_resource(read(json)?),
+        "PutResourcePolicy" => mount.db.put_policy(read(json)?).map(drop),
+        "DeleteResourcePolicy" => mount.db.delete_policy(read(json)?).map(drop),
+        "UpdateTimeToLive" => mount.db.update_time_to_live(read(json)?).map(drop),
         _ => Err(Error::NotSupported(step.operation)),
     }
 }
@@ -226,7 +220,11 @@ fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableReque
 }
 
 fn update_request(step: &PlannedRequest) -> Option<Result<UpdateTableRequest, Error>> {
-    (step.operation == "UpdateTable").then(|| wire::update_table::request(Document::of(&step.request).root()).map_err(wire_error))
+    (step.operation == "UpdateTable").then(|| read(Document::of(&step.request).root()))
+}
+
+fn read<T: wire::Declared>(json: Json<'_>) -> Result<T, Error> {
+    wire::request(json).map_err(wire_error)
 }
 
 /// The body was checked as a CreateTable request; as a part of another it can only fail by a rule of that operation.

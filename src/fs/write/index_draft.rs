@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Commit, Target, name_by_directory};
 use crate::codec::json::document::Document;
-use crate::codec::wire::{create_table, update_table};
+use crate::codec::wire::{self, create_table};
 use crate::fs::FsError;
 use crate::model::api::{Precondition, UpdateTableRequest};
 use crate::model::{IndexName, TableSchema};
@@ -52,7 +52,7 @@ fn request(table: &TableSchema, mut index: Map<String, Value>) -> Result<UpdateT
         "AttributeDefinitions": definitions,
         "GlobalSecondaryIndexUpdates": [{ "Create": index }],
     });
-    Ok(update_table::request(Document::of(&body).root())?)
+    Ok(wire::request(Document::of(&body).root())?)
 }
 
 /// An index to start from: valid as it is.

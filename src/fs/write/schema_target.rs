@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::schema_change::{self, SchemaChange};
 use super::{Commit, Target, name_by_directory};
 use crate::codec::json::document::Document;
-use crate::codec::wire::create_table;
+use crate::codec::wire;
 use crate::fs::FsError;
 use crate::model::TableName;
 use crate::model::api::{CreateTableRequest, Precondition};
@@ -47,7 +47,7 @@ impl SchemaTarget {
                 schema_change::complete(stored, members);
             }
         }
-        let request = create_table::request(Document::of(&json).root())?;
+        let request = wire::request(Document::of(&json).root())?;
         let request = match &self.stored {
             None => {
                 let expiry = schema_change::expiry(&json);

@@ -51,7 +51,7 @@ declare! { $ items
         always consumed_capacity: ConsumedCapacity as Consumed,
     }
 
-    PutItemRequest = "PutItemInput" by check_put fn new(table_name: TableName, item: Item) {
+    PutItemRequest = "PutItemInput" by check_write fn new(table_name: TableName, item: Item) {
         default return_consumed_capacity: ReturnConsumedCapacity,
         data table_name: TableName,
         required item: Item,
@@ -76,7 +76,7 @@ declare! { $ items
         local version: Version,
     }
 
-    DeleteItemRequest = "DeleteItemInput" by check_delete fn new(table_name: TableName, key: Item) {
+    DeleteItemRequest = "DeleteItemInput" by check_write fn new(table_name: TableName, key: Item) {
         default return_consumed_capacity: ReturnConsumedCapacity,
         data table_name: TableName,
         ..<OldValues as Group<ReturnValues>>::MEMBERS,

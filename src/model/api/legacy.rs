@@ -1,9 +1,10 @@
 //! Parameters from before expressions (docs/dynamodb.md 8): conditions by attribute, and updates by attribute. Names are top-level
 //! attributes, dots and all.
 
+use super::declare::declare;
 use crate::model::AttributeValue;
 
-/// How an attribute is compared; the wire's spellings are [`Self::name`].
+/// How an attribute is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ComparisonOperator {
     Eq,
@@ -21,63 +22,12 @@ pub enum ComparisonOperator {
     NotNull,
 }
 
-impl ComparisonOperator {
-    /// In the order in which the service lists them.
-    pub const ALL: [Self; 13] = [
-        Self::In,
-        Self::Null,
-        Self::Between,
-        Self::Lt,
-        Self::NotContains,
-        Self::Eq,
-        Self::Gt,
-        Self::NotNull,
-        Self::Ne,
-        Self::Le,
-        Self::BeginsWith,
-        Self::Ge,
-        Self::Contains,
-    ];
-
-    /// As the wire spells it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Eq => "EQ",
-            Self::Ne => "NE",
-            Self::Le => "LE",
-            Self::Lt => "LT",
-            Self::Ge => "GE",
-            Self::Gt => "GT",
-            Self::Between => "BETWEEN",
-            Self::In => "IN",
-            Self::Contains => "CONTAINS",
-            Self::NotContains => "NOT_CONTAINS",
-            Self::BeginsWith => "BEGINS_WITH",
-            Self::Null => "NULL",
-            Self::NotNull => "NOT_NULL",
-        }
-    }
-}
-
 /// What joins several conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum ConditionalOperator {
     #[default]
     And,
     Or,
-}
-
-/// The condition on one attribute: `Condition` of filters and KeyConditions, `ExpectedAttributeValue` of Expected.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
-pub struct LegacyCondition {
-    pub attribute: String,
-    pub comparison_operator: Option<ComparisonOperator>,
-    pub attribute_value_list: Option<Vec<AttributeValue>>,
-    /// Only of Expected.
-    pub value: Option<AttributeValue>,
-    /// Only of Expected.
-    pub exists: Option<bool>,
 }
 
 /// `Expected`, `QueryFilter` or `ScanFilter`, with `ConditionalOperator`.
@@ -98,10 +48,24 @@ pub enum AttributeAction {
     Delete,
 }
 
-/// One entry of AttributeUpdates.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AttributeUpdate {
-    pub attribute: String,
-    pub action: AttributeAction,
-    pub value: Option<AttributeValue>,
+declare! { $ legacy
+    /// The condition on one attribute: `Condition` of filters and KeyConditions, `ExpectedAttributeValue` of Expected.
+    #[derive(Eq, Default, Hash)]
+    LegacyCondition = "ExpectedAttributeValue" {
+        local attribute: String,
+        optional attribute_value_list: Vec<AttributeValue>,
+        optional comparison_operator: ComparisonOperator,
+        /// Only of Expected.
+        optional exists: bool,
+        /// Only of Expected.
+        optional value: AttributeValue,
+    }
+
+    /// One entry of AttributeUpdates.
+    #[derive(Eq, Default)]
+    AttributeUpdate = "AttributeValueUpdate" {
+        local attribute: String,
+        always action: AttributeAction,
+        optional value: AttributeValue,
+    }
 }

@@ -59,7 +59,7 @@ macro_rules! operations {
             Controls PutResourcePolicy put_policy(PutPolicyRequest) -> String;
             Reads GetResourcePolicy get_policy(PolicyRequest) -> ResourcePolicy;
             // The revision id that it had, if there was a policy.
-            Controls DeleteResourcePolicy delete_policy(PolicyRequest) -> Option<String>;
+            Controls DeleteResourcePolicy delete_policy(DeletePolicyRequest) -> Option<String>;
             Reads DescribeLimits describe_limits(()) -> Limits;
 
             // As it is then.

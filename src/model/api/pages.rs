@@ -22,7 +22,7 @@ declare! { $ pages
         /// What is wrong with the values of ExclusiveStartKey; told after what is wrong with the expressions.
         later start_key_fault: Option<ValueError> as StartKeyFault,
         /// Not beside a KeyConditionExpression.
-        group key_conditions: Option<Vec<LegacyCondition>> as KeyConditions,
+        optional key_conditions: Vec<LegacyCondition> as Conditions,
         default return_consumed_capacity: ReturnConsumedCapacity,
         later filter: ConditionParameter as QueryFilter,
         /// Whole top-level attributes by name; not beside a ProjectionExpression.
@@ -35,7 +35,7 @@ declare! { $ pages
         optional projection_expression: String,
         ..&[members::FILTER_EXPRESSION],
         optional key_condition_expression: String,
-        ..&[conditions("QueryFilter"), members::CONDITIONAL_OPERATOR],
+        ..&[QUERY_FILTER, members::CONDITIONAL_OPERATOR],
         group placeholders: Placeholders as NamesAndValues,
     }
 
@@ -55,7 +55,7 @@ declare! { $ pages
         group attributes_to_get: Option<Vec<String>> as AttributesToGet,
         optional select: Select,
         data table_name: TableName,
-        ..&[SEGMENT, conditions("ScanFilter"), members::CONDITIONAL_OPERATOR],
+        ..&[SEGMENT, SCAN_FILTER, members::CONDITIONAL_OPERATOR],
         default consistent_read: bool,
         optional index_name: IndexName,
         optional projection_expression: String,

@@ -1,6 +1,7 @@
 //! Tags, resource policies, limits: the small operations on a table as a resource (docs/dynamodb.md 18).
 
 use super::StreamName;
+use super::declare::declare;
 use crate::model::TableName;
 
 /// A resource named by its ARN, which is kept, as errors repeat it.
@@ -12,55 +13,64 @@ pub struct TableResource {
     pub stream: Option<StreamName>,
 }
 
-/// TagResource. Keys are distinct and legal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TagResourceRequest {
-    pub resource: TableResource,
-    /// Key and value.
-    pub tags: Vec<(String, String)>,
-}
+declare! { $ resource
+    /// Keys are distinct and legal.
+    #[derive(Eq)]
+    TagResourceRequest = "TagResourceInput" by check_tag {
+        required resource: TableResource = "ResourceArn",
+        /// Key and value.
+        required tags: Vec<(String, String)>,
+    }
 
-/// UntagResource; keys without a tag are passed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UntagResourceRequest {
-    pub resource: TableResource,
-    pub tag_keys: Vec<String>,
-}
+    /// Keys without a tag are passed over.
+    #[derive(Eq)]
+    UntagResourceRequest = "UntagResourceInput" by check_untag {
+        required resource: TableResource = "ResourceArn",
+        required tag_keys: Vec<String> as List<TagKey>,
+    }
 
-/// ListTagsOfResource; the answer has all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListTagsRequest {
-    pub resource: TableResource,
-}
+    /// The answer has all of them.
+    #[derive(Eq)]
+    ListTagsRequest = "ListTagsOfResourceInput" by check_list {
+        required resource: TableResource = "ResourceArn",
+        ..&[Member::new("NextToken", Shape::String)],
+    }
 
-/// PutResourcePolicy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutPolicyRequest {
-    pub resource: TableResource,
-    /// JSON text, within its limit.
-    pub policy: String,
-    /// The revision to be replaced; `NO_POLICY` when there must be none.
-    pub expected_revision_id: Option<String>,
-}
+    #[derive(Eq)]
+    PutPolicyRequest = "PutResourcePolicyInput" by check_put {
+        required resource: TableResource = "ResourceArn",
+        /// JSON text, within its limit.
+        required policy: String,
+        /// The revision to be replaced; `NO_POLICY` when there must be none.
+        optional expected_revision_id: String [LengthMin(1), LengthMax(255)],
+        ..&[Member::new("ConfirmRemoveSelfResourceAccess", Shape::Boolean)],
+    }
 
-/// GetResourcePolicy, and DeleteResourcePolicy without its expectation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyRequest {
-    pub resource: TableResource,
-    /// Only of DeleteResourcePolicy.
-    pub expected_revision_id: Option<String>,
-}
+    #[derive(Eq)]
+    PolicyRequest = "GetResourcePolicyInput" by check {
+        required resource: TableResource = "ResourceArn",
+        ..&[EXPECTED_REVISION_ID],
+    }
 
-/// A resource-based policy: kept, not enforced.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResourcePolicy {
-    pub text: String,
-    pub revision_id: String,
-}
+    #[derive(Eq)]
+    DeletePolicyRequest = "DeleteResourcePolicyInput" by check {
+        required resource: TableResource = "ResourceArn",
+        optional expected_revision_id: String [LengthMin(1), LengthMax(255)],
+    }
 
-/// DescribeLimits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    pub account_units: u64,
-    pub table_units: u64,
+    /// A resource-based policy: kept, not enforced.
+    #[derive(Eq)]
+    ResourcePolicy {
+        required text: String = "Policy",
+        required revision_id: String,
+    }
+
+    /// DescribeLimits.
+    #[derive(Eq, Copy)]
+    Limits {
+        required account_units: u64 = "AccountMaxReadCapacityUnits",
+        + "AccountMaxWriteCapacityUnits" = |it| Some(it.account_units),
+        required table_units: u64 = "TableMaxReadCapacityUnits",
+        + "TableMaxWriteCapacityUnits" = |it| Some(it.table_units),
+    }
 }

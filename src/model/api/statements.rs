@@ -6,7 +6,7 @@ use crate::model::error::ValueError;
 use crate::model::{AttributeValue, Error, Item, TableName};
 
 declare! { $ statements
-    ExecuteStatementRequest = "ExecuteStatementInput" by check_statement fn of(statement: String) {
+    ExecuteStatementRequest = "ExecuteStatementInput" by check fn of(statement: String) {
         required statement: String [LengthMin(1), LengthMax(STATEMENT_CHARS_MAX)],
         /// One for each `?`.
         default parameters: Vec<AttributeValue> [LengthMin(1)],
@@ -30,7 +30,7 @@ declare! { $ statements
         always consumed_capacity: ConsumedCapacity as Consumed,
     }
 
-    BatchExecuteStatementRequest = "BatchExecuteStatementInput" by check_batch {
+    BatchExecuteStatementRequest = "BatchExecuteStatementInput" by check {
         /// 1 to 25.
         required statements: Vec<BatchStatement> [LengthMin(1), LengthMax(BATCH_STATEMENTS_MAX)],
         default return_consumed_capacity: ReturnConsumedCapacity,
@@ -53,7 +53,7 @@ declare! { $ statements
         always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as PlainUnits,
     }
 
-    ExecuteTransactionRequest = "ExecuteTransactionInput" by check_transaction {
+    ExecuteTransactionRequest = "ExecuteTransactionInput" by check {
         /// 1 to 100.
         required statements: Vec<TransactStatement> = "TransactStatements" [LengthMin(1), LengthMax(TRANSACTION_ITEMS_MAX)],
         /// The same token with the same statements is carried out once within ten minutes.

@@ -17,7 +17,8 @@ fn database() -> (LocalDatabase, StreamName) {
     let json = r#"{"TableName":"Log","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
-    let request = crate::codec::wire::create_table::request(Document::of(&serde_json::from_str(json).unwrap()).root()).unwrap();
+    let request: crate::model::api::CreateTableRequest =
+        crate::codec::wire::request(Document::of(&serde_json::from_str(json).unwrap()).root()).unwrap();
     let table = request.table_name.clone();
     db.create_table(request).unwrap();
     let label = db.describe(&table).unwrap().unwrap().latest_stream_label.unwrap();
