@@ -1,14 +1,9 @@
 //! `ddbfs advise TABLE`: advice on the design of its keys and indexes.
 
-use clap::Args;
-
-use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::model_args::SizeArgs;
-use super::outcome::{CliError, Outcome, print};
-use crate::engine::EngineOptions;
+use crate::cli::prelude::*;
 use crate::inspect::advice::{Facts, markdown};
-use crate::model::Error;
 
 #[derive(Debug, Args)]
 pub struct AdviseArgs {

@@ -7,27 +7,18 @@
 //! An item is deleted only in the version that was written, after all files are durable.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::Write;
 
-use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::json;
 
-use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::in_flight::InFlight;
-use super::outcome::{CliError, Outcome, say};
-use crate::codec::calendar;
-use crate::database::{Browse, Entries, EntryKey, Position, Source, TextForm};
+use crate::cli::prelude::*;
+use crate::database::{Entries, EntryKey, Position, Source, TextForm};
 use crate::inspect::violations::table::value;
-use crate::model::api::{Call, DeleteItemRequest, Done, Precondition, Version};
-use crate::model::clock::{Clock, SystemClock};
-use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
+use crate::model::Key;
+use crate::model::api::{DeleteItemRequest, Precondition, Version};
 
 /// Deletes on their way at once.
 const IN_FLIGHT_MAX: usize = 1024;

@@ -1,12 +1,7 @@
 //! Options of the cache before the HTTP API.
 
-use std::sync::Arc;
-
-use clap::Args;
-
+use crate::cli::prelude::*;
 use crate::database::cached::{CACHE_BYTES_DEFAULT, CacheOptions, CachedDatabase, TTL_MS_DEFAULT};
-use crate::database::{Browse, Database};
-use crate::model::clock::SystemClock;
 use crate::store::memory_limit::memory_limit;
 
 const MIB: usize = 1024 * 1024;

@@ -1,11 +1,7 @@
 //! `ddbfs check`: the pages of the data file, the log, and every index entry, collection and counter against the items.
 
-use clap::Args;
-
-use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome, tell};
+use crate::cli::prelude::*;
 use crate::engine::check::check;
-use crate::model::Error;
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {

@@ -1,9 +1,6 @@
 //! `ddbfs compact`: free pages of the data file back to the disk.
 
-use clap::Args;
-
-use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome, say};
+use crate::cli::prelude::*;
 use crate::model::error::StoreError;
 use crate::store::lmdb::Compaction;
 

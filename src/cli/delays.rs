@@ -1,8 +1,6 @@
 //! Options that make what is immediate here take a while, as it does in the service.
 
-use clap::Args;
-
-use crate::engine::EngineOptions;
+use crate::cli::prelude::*;
 
 #[derive(Debug, Clone, Default, Args)]
 pub struct DelayArgs {

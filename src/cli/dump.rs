@@ -1,14 +1,9 @@
 //! `ddbfs dump TABLE`: every item, one JSON object a line, in the table's key order.
 
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::Write;
 
-use clap::Args;
-
-use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome, warn};
-use crate::database::Browse;
+use crate::cli::prelude::*;
 use crate::model::api::ScanRequest;
-use crate::model::{Error, TableName};
 
 #[derive(Debug, Args)]
 pub struct DumpArgs {

@@ -1,8 +1,6 @@
 //! `--durability`: what an acknowledged write survives.
 
-use clap::Args;
-
-use crate::store::Durability;
+use crate::cli::prelude::*;
 
 /// The words, and what they mean.
 const WORDS: [(&str, Durability); 2] = [("power", Durability::Power), ("kill", Durability::Kill)];

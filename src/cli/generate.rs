@@ -1,12 +1,9 @@
 //! `ddbfs completions` and `ddbfs man`: made from the definition of the commands, so that they cannot be out of date.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
 use clap::builder::Resettable;
 use clap_complete::Shell;
 
-use super::outcome::{CliError, Outcome, print};
+use crate::cli::prelude::*;
 
 /// The section of manual pages for commands.
 const SECTION: &str = "1";

@@ -3,9 +3,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
-use super::outcome::CliError;
+use crate::cli::prelude::*;
 
 /// The name of the helper, a symlink to the program.
 const HELPER_NAME: &str = "mount.ddbfs";

@@ -1,6 +1,8 @@
 //! Bounds the writes on their way, in number and in bytes.
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Condvar;
+
+use crate::cli::prelude::*;
 
 /// A gate that writes enter when they are queued and leave when they have ended.
 #[derive(Debug)]

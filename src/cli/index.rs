@@ -2,21 +2,12 @@
 //!
 //! Making an index goes on in whichever process has the directory open, this one too; when none is left, in the next one.
 
-use std::ops::ControlFlow;
-use std::time::Duration;
-
-use clap::{Args, Subcommand};
-
-use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
-use super::outcome::{CliError, Outcome, say};
 use super::progress::BackfillProgress;
-use crate::database::Browse;
+use crate::cli::prelude::*;
 use crate::fs::write::index_draft;
-use crate::model::Word;
 use crate::model::api::update_table::IndexUpdate;
-use crate::model::api::{IndexDescription, TableDescription, TableStatus, UpdateTableRequest};
-use crate::model::{Error, IndexKind, IndexName, TableName};
+use crate::model::api::{IndexDescription, TableStatus, UpdateTableRequest};
 
 /// How often is looked at least.
 const PATIENCE: Duration = Duration::from_millis(200);

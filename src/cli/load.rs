@@ -1,24 +1,15 @@
 //! `ddbfs load TABLE [FILE…]`: NDJSON into a table, many puts in flight so that they share commits.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::io::Read;
 
-use clap::Args;
-use parking_lot::Mutex;
-
-use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::durability::DurabilityArgs;
 use super::in_flight::InFlight;
-use super::outcome::{CliError, Outcome, say};
 use super::progress::Progress;
+use crate::cli::prelude::*;
 use crate::codec::item_line;
-use crate::database::Browse;
-use crate::engine::EngineOptions;
-use crate::model::api::{Call, Done, PutItemRequest};
-use crate::model::{Item, TableName};
+use crate::model::api::PutItemRequest;
 
 /// Puts on their way at once: enough to fill the next group commit while one is under way.
 const IN_FLIGHT_MAX: usize = 4096;

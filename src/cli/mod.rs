@@ -24,6 +24,7 @@ mod mount;
 mod options;
 mod outcome;
 mod places;
+mod prelude;
 mod progress;
 mod pull;
 mod push;

@@ -1,16 +1,9 @@
 //! Options of what is modelled beside the data: prices, and limits of the service.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use clap::Args;
-
 use super::delays::DelayArgs;
-use super::outcome::CliError;
+use crate::cli::prelude::*;
 use crate::codec::metrics::prices;
-use crate::engine::EngineOptions;
 use crate::engine::throttle::ThrottleOptions;
-use crate::model::prices::PriceTable;
 use crate::store::memory_limit::{LIMIT_BYTES_MIN, tell_memory_limit};
 
 /// What is held of a mount or server.

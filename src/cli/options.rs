@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use super::durability;
-use super::outcome::CliError;
+use crate::cli::prelude::*;
 use crate::fs::options::ViewOptions;
 use crate::fs::query::nearest::nearest;
 use crate::fuse::MountOptions;
-use crate::store::Durability;
 
 /// Where a word goes.
 type Setting = fn(&mut Options, &str) -> Result<(), String>;

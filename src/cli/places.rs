@@ -1,14 +1,10 @@
 //! Where a table is: in a data directory, or in a service.
 
-use std::sync::Arc;
-
 use super::copies::{CopyArgs, table_name};
-use super::data_dir::{self, DataArgs, Opened};
+use super::data_dir::Opened;
 use super::dump::warn_unfinished;
-use super::outcome::CliError;
-use crate::database::Database;
+use crate::cli::prelude::*;
 use crate::database::copies::Side;
-use crate::model::TableName;
 
 /// A service of the AWS configuration, where a place is a word.
 const AWS: &str = "aws:";

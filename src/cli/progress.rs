@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::outcome::warn;
+use crate::cli::prelude::*;
 
 /// Progress over bytes that are read, or items.
 pub struct Progress(ProgressBar);

@@ -1,11 +1,8 @@
 //! `ddbfs pull TABLE`: a table of a service into the data directory.
 
-use clap::Args;
-
 use super::copies::{self, CopyArgs};
-use super::data_dir;
-use super::outcome::{CliError, Outcome};
 use super::places;
+use crate::cli::prelude::*;
 use crate::database::copies::copy::{Existing, Plan, Rules};
 use crate::database::copies::journal;
 

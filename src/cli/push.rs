@@ -1,13 +1,9 @@
 //! `ddbfs push TABLE`: a table of the data directory to a service.
 
-use clap::Args;
-
 use super::copies::{self, CopyArgs};
-use super::data_dir;
 use super::dump::table_of;
-use super::outcome::{CliError, Outcome};
 use super::places;
-use crate::database::Browse as _;
+use crate::cli::prelude::*;
 use crate::database::copies::copy::{Existing, Plan, Rules};
 use crate::database::copies::journal;
 

@@ -1,15 +1,8 @@
 //! A DynamoDB elsewhere: how it is reached, what may be spent of it, and `mount --remote`.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use clap::Args;
-
-use super::outcome::CliError;
-use crate::database::Browse;
 #[cfg(feature = "remote")]
+use crate::cli::prelude::*;
 use crate::database::remote::budget::{Meter, Purse};
-use crate::model::prices::PriceTable;
 
 /// A day: longer is a mistake.
 const SECONDS_MAX: f64 = 86_400.0;

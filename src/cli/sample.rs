@@ -1,11 +1,7 @@
 //! `ddbfs sample`: the example tables with their data.
 
-use clap::Args;
-
-use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome, say};
+use crate::cli::prelude::*;
 use crate::database::samples::sample_tables;
-use crate::database::{Browse, Database};
 use crate::model::api::PutItemRequest;
 
 #[derive(Debug, Args)]

@@ -1,16 +1,9 @@
 //! `ddbfs serve`: the HTTP API without a mount.
 
-use std::sync::Arc;
-
-use clap::Args;
-
 use super::cache_args::CacheArgs;
-use super::data_dir::{self, DataArgs};
 use super::durability::DurabilityArgs;
 use super::model_args::ModelArgs;
-use super::outcome::{CliError, Outcome, say};
-use crate::database::Browse;
-use crate::engine::EngineOptions;
+use crate::cli::prelude::*;
 use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
 

@@ -1,8 +1,6 @@
 //! `ddbfs shards`: write-sharded partition keys: how many suffixes, and which belongs to a value.
 
-use clap::{Args, Subcommand};
-
-use super::outcome::{CliError, Outcome, say};
+use crate::cli::prelude::*;
 use crate::inspect::sharding::{SHARDS_MAX, calculated_suffix, shards};
 
 const AFTER_HELP: &str = "\

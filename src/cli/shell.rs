@@ -6,14 +6,9 @@ mod complete;
 mod tell;
 mod typed;
 
-use std::io::ErrorKind;
-
-use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome, print};
-use crate::database::Browse as _;
+use crate::cli::prelude::*;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Interactive {

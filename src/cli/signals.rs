@@ -1,9 +1,6 @@
 //! The signals that end a server cleanly.
 
-use parking_lot::Mutex;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-use super::outcome::CliError;
+use crate::cli::prelude::*;
 
 /// SIGINT, SIGTERM and SIGHUP, caught from [`Signals::new`] on.
 pub struct Signals(Mutex<signal_hook::iterator::Signals>);

@@ -1,14 +1,10 @@
 //! A mount that does not answer: its process is stopped or busy; or it was killed, and so was its watchdog, while a thread of it waited in
 //! the kernel, see `watchdog`. The last is freed here.
 
-use std::io::ErrorKind;
-use std::path::Path;
-use std::time::Duration;
-
-use super::outcome::{CliError, warn};
 use super::reader::{is_dead, read_within};
 use super::watchdog::is_alive;
-use crate::fuse::{self, Connection};
+use crate::cli::prelude::*;
+use crate::fuse::Connection;
 use crate::store::lmdb::user_of;
 
 /// How long a mount may take to answer before it is asked who serves it.

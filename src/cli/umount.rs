@@ -1,14 +1,10 @@
 //! `ddbfs umount`: ends a mount, or clears a dead one.
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use clap::Args;
-
-use super::outcome::{CliError, Outcome, warn};
 use super::stuck::{self, Answer};
-use crate::fuse;
+
+use crate::cli::prelude::*;
 
 /// Below a mountpoint: ends reads that wait.
 const RELEASE: (&str, &str) = (".ddb/ctl", "release");

@@ -9,15 +9,9 @@
 
 use std::io::Write as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use clap::Args;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-use super::outcome::{CliError, Outcome};
-use crate::fuse;
+use crate::cli::prelude::*;
 
 /// The command that is such a process; of no use to people.
 pub const COMMAND: &str = "watch-mount";

@@ -24,6 +24,7 @@ pub mod node;
 pub mod open;
 pub mod options;
 pub mod path;
+mod prelude;
 pub mod process;
 pub mod query;
 pub mod recent;

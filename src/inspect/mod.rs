@@ -13,6 +13,7 @@
 pub mod advice;
 pub mod auto_scaling;
 pub mod look;
+mod prelude;
 pub mod shapes;
 pub mod sharding;
 pub mod spread;

@@ -2,15 +2,13 @@
 //! alone, and the mount is read by a process that can be left.
 
 use std::io;
-use std::path::Path;
-use std::time::Duration;
 
+use crate::cli::prelude::*;
 use crate::cli::reader::Reader;
 use crate::codec::file_name::is_name;
 use crate::fs::path::HELP_NAME;
 use crate::fs::query::is_word;
 use crate::fs::tree;
-use crate::fuse;
 
 /// How long a mount may take for one file or directory.
 const PATIENCE: Duration = Duration::from_secs(2);

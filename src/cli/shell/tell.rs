@@ -2,15 +2,10 @@
 //! and is not asked again before that has ended: it costs one prompt a moment, and the others nothing.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use crate::cli::outcome::{CliError, Outcome, print, warn};
+use crate::cli::prelude::*;
 use crate::cli::reader::{Reader, is_waiting, user};
-use crate::codec::digest::{digest, hex};
-use crate::fuse;
 
 /// How long all mounts together may take.
 const PATIENCE: Duration = Duration::from_millis(300);

@@ -1,12 +1,10 @@
 //! Which mount is looked at, and whether anybody answers there.
 
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::io;
 
-use crate::cli::outcome::CliError;
+use crate::cli::prelude::*;
 use crate::cli::reader::{Reader, VERSION, is_dead, read_within, user};
-use crate::fuse::{self, Listed};
+use crate::fuse::Listed;
 
 /// How long a mount may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,20 +1,16 @@
 //! The screen in a terminal: a thread reads the mount, which may take as long as it likes; this one draws and hears of keys at once.
 
 use std::io::{self, IsTerminal as _};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::find::{self, Files};
 use super::read::{self, Details, Readings};
 use super::screen;
 use super::state::{State, Then};
-use crate::cli::outcome::{CliError, Outcome};
+use crate::cli::prelude::*;
 use crate::model::layout::Window;
 
 /// How long a key may wait to be heard, at most.

@@ -1,8 +1,6 @@
 //! The configuration file of the service's Violation Detector: `name = value` lines, `#` begins a comment.
 
-use std::path::{Path, PathBuf};
-
-use crate::cli::outcome::CliError;
+use crate::cli::prelude::*;
 
 /// What the file says; `None` is not said.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,22 +3,17 @@
 mod config;
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
-
-use clap::{Args, ValueEnum};
+use std::io::Write;
 
 use self::config::Config;
-use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
-use super::outcome::{CliError, Outcome, warn};
-use crate::database::Browse;
+use crate::cli::prelude::*;
 use crate::inspect::violations::correct::{Action, correct};
 use crate::inspect::violations::detect::{self, Bounds, detect};
 use crate::inspect::violations::table::TableWriter;
 use crate::inspect::violations::{IndexKey, Violation};
-use crate::model::schema::{IndexKind, KeyAttributeType};
-use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
+use crate::model::schema::KeyAttributeType;
+use crate::model::{KeyAttribute, KeyType};
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -1,15 +1,7 @@
 //! What `.ddb/accesslog` and `.ddb/slowlog.ndjson` show: every call as it ends, for who reads it at that time; the last ones that took long.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
-use std::time::Duration;
-
-use parking_lot::Mutex;
-use serde_json::json;
-
-use crate::codec::calendar;
 use crate::codec::shown::{self, is_shown};
-use crate::fs::seldom::Seldom;
+use crate::fs::prelude::*;
 
 /// A call that takes as long is slow.
 pub const SLOW: Duration = Duration::from_millis(100);

@@ -1,11 +1,7 @@
 //! Collection folders that exist without items: made by mkdir, or emptied by unlink and not yet removed. In memory only.
 
-use std::collections::HashMap;
-
-use crate::codec::digest::Digest;
 use crate::codec::file_name::STEM_BYTES_MAX;
-use crate::codec::key::partition_digest;
-use crate::model::{AttributeValue, TableName};
+use crate::fs::prelude::*;
 
 /// Folders made by mkdir and not removed, over all tables.
 pub const MADE_MAX: usize = 100_000;

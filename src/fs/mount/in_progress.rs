@@ -8,15 +8,9 @@
 //!   table is taken and dropped.
 //! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table: what is derived goes with it.
 
-use std::collections::{HashMap, HashSet};
-
-use parking_lot::Mutex;
-
 use crate::fs::node::Kind;
+use crate::fs::prelude::*;
 use crate::fs::process::{Process, name_of};
-use crate::fs::recent::Recent;
-use crate::fs::seldom::Seldom;
-use crate::model::TableName;
 
 /// How long a process may take from one of these calls to the next.
 const PATIENCE_MS: u64 = 60_000;

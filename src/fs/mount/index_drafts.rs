@@ -1,12 +1,6 @@
 //! Indexes that mkdir made in `gsi/` and UpdateTable has not.
 
-use std::collections::BTreeMap;
-
-use parking_lot::Mutex;
-
-use crate::fs::FsError;
-use crate::fs::time::now_ms;
-use crate::model::{IndexName, TableName};
+use crate::fs::prelude::*;
 
 /// Drafts at a time.
 const DRAFTS_MAX: usize = 256;

@@ -4,15 +4,7 @@
 //! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
 //! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use parking_lot::Mutex;
-
-use crate::codec::{calendar, shown};
-use crate::fs::recent::Recent;
-use crate::fs::time::now_ms;
+use crate::fs::prelude::*;
 
 /// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;

@@ -2,19 +2,9 @@
 //!
 //! Sessions are those of `.ddb/errors/last`. Memory is bounded: the answers of the sessions that called last.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-use serde_json::Value;
-
 use super::text::pretty;
-use crate::codec::json::document::Document;
 use crate::codec::wire::{self, Declared};
-use crate::fs::process::{Caller, session_of};
-use crate::fs::recent::{Recent, Weighed};
-use crate::fs::time::now_ms;
-use crate::model::api::ReturnConsumedCapacity;
-use crate::model::{Error, TableName};
+use crate::fs::prelude::*;
 use crate::protocol::{self, Failure};
 
 /// Answers of all sessions together; the oldest are dropped.

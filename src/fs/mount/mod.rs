@@ -32,13 +32,6 @@ pub mod text;
 pub mod texts;
 pub mod written;
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-
-use parking_lot::Mutex;
-use serde_json::Value;
-
 use calls::Calls;
 use folders::Folders;
 use in_progress::{DroppedNames, InProgress};
@@ -52,14 +45,10 @@ use texts::LongTexts;
 use written::WrittenTexts;
 
 use crate::database::layout::Layout;
-use crate::database::{Browse, EntryKey, Source};
-use crate::fs::FsError;
 use crate::fs::node::{Kind, Node};
 use crate::fs::options::ViewOptions;
-use crate::fs::recent::Recent;
-use crate::fs::time::now_ms;
+use crate::fs::prelude::*;
 use crate::fs::write::{DeferredDeletes, Drafts, ScratchFiles};
-use crate::model::{Key, TableName, TableSchema};
 use crate::store::budget::{Budget, Memory};
 
 /// The last plan of each session for each table: see `schema.plan`.

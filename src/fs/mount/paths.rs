@@ -1,15 +1,14 @@
 //! The path of a node below the mount, for people; and what directory it is in.
 
 use super::Mount;
-use crate::database::Source;
 use crate::fs::node::ino::{self, Tag};
 use crate::fs::node::{Node, base};
 use crate::fs::path::{
     ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME, kind_name, names, table_name,
 };
+use crate::fs::prelude::*;
 use crate::fs::query::{Child, QueryKind, QueryPath};
 use crate::fs::write::scratch::FileId;
-use crate::model::{IndexKind, TableName};
 
 impl Mount {
     /// The path of a node below the mount, for people.

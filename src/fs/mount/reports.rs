@@ -1,17 +1,8 @@
 //! How a batch went: `<Table>/batch/result.json`, of the last one of the reader's session.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-use serde_json::{Value, json};
-
 use super::text::pretty;
-use crate::codec::calendar;
-use crate::fs::FsError;
 use crate::fs::path::BATCH_NAME;
-use crate::fs::recent::Recent;
-use crate::fs::time::now_ms;
-use crate::model::TableName;
+use crate::fs::prelude::*;
 use crate::store::memory_limit::part_of_limit;
 
 /// Failed lines that are told one by one; the rest is counted.

@@ -1,10 +1,9 @@
 //! Scratch files in memory go with their tables.
 
 use super::Mount;
-use crate::fs::FsError;
 use crate::fs::node::Node;
+use crate::fs::prelude::*;
 use crate::fs::write::scratch::FileId;
-use crate::model::TableName;
 
 impl Mount {
     /// The file in memory of this name.

@@ -1,16 +1,7 @@
 //! What items look like (`shapes.md`, `shapes.json`): read once for both files, and of a large table that is being written not at every question.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
-
-use crate::database::Browse;
-use crate::fs::FsError;
-use crate::fs::recent::Recent;
-use crate::fs::time::now_ms;
+use crate::fs::prelude::*;
 use crate::inspect::shapes::{Shapes, read};
-use crate::model::{TableName, TableSchema};
 
 /// Items read of a table: of a larger one a sample, so that nobody waits for long.
 const ITEMS_MAX: u64 = 1_000_000;

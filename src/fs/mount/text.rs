@@ -1,11 +1,6 @@
 //! The whole of a file.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
-use crate::codec::shown;
-use crate::fs::FsError;
+use crate::fs::prelude::*;
 use crate::store::budget::{Budget, Permit};
 
 /// The whole of a file, counted as long as anybody has it open.

@@ -1,14 +1,9 @@
 //! Files whose text is made by reading a whole table: `missing.ndjson` and the like. A program asks three times for it, by its name,
 //! when it opens it, and for its size: it is made once for all who ask while nothing is committed.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
-
 use super::text::Text;
-use crate::fs::FsError;
+
+use crate::fs::prelude::*;
 
 /// How long a text is kept for whoever asks next.
 const KEPT: Duration = Duration::from_secs(2);

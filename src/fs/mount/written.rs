@@ -1,12 +1,7 @@
 //! `-o keep_text`: the texts that programs wrote, by the item and the version that each of them made. As long as an item is of that version
 //! its file is that text, byte for byte. Memory is bounded, and the oldest go: their items are shown as all others are.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
-use crate::fs::recent::Weighed;
-use crate::model::api::Version;
+use crate::fs::prelude::*;
 
 /// Bytes of all texts and of what keeps them.
 const BYTES_MAX: usize = 64 * 1024 * 1024;

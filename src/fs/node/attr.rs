@@ -1,10 +1,8 @@
 //! What stat shows.
 
-use std::time::Duration;
-
 use super::kind::Kind;
-use crate::database::EntryStat;
-use crate::model::api::Version;
+
+use crate::fs::prelude::*;
 
 /// Bytes that `st_blocks` counts in.
 const BLOCK_BYTES: u64 = 512;

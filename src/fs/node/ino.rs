@@ -11,10 +11,8 @@
 
 use siphasher::sip::SipHasher13;
 
-use crate::codec::key;
-use crate::database::{EntryKey, PartitionKey, Source, TextForm};
+use crate::fs::prelude::*;
 use crate::fs::query::{QueryKind, QueryPath, ResultKind};
-use crate::model::AttributeValue;
 
 /// The root's inode number, FUSE's own.
 pub const ROOT_INO: u64 = 1;

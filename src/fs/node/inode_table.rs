@@ -13,18 +13,14 @@
 //! number is that of its node ([`Node::ino`]) only until then.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use foldhash::HashMap;
-use parking_lot::Mutex;
 
 use super::ino::LAST_FIXED_INO;
 use super::known::{KnownNode, Sources};
 use super::{Kind, Node, ROOT_INO};
-use crate::database::Source;
-use crate::model::TableName;
+
+use crate::fs::prelude::*;
 
 const SHARDS: usize = 16;
 

@@ -3,16 +3,9 @@
 //! What is of an item or a collection is its source, which all of them share, and the bytes of its key; the node is built again when
 //! it is asked for. Others are few and stay as they are.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
-
-use parking_lot::Mutex;
-
 use super::{EntryNode, Kind, Node};
-use crate::codec::key;
-use crate::database::{EntryKey, Source, TextForm};
-use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Key, TableName};
+
+use crate::fs::prelude::*;
 
 /// A node, or what it is built of.
 #[derive(Debug, Clone)]

@@ -24,12 +24,10 @@ pub use known::pack_item;
 use ino::{Role, Tag};
 use special::{Effort, Special, SpecialNode};
 
-use crate::codec::digest::Digest;
-use crate::database::{EntryKey, PartitionKey, Source, TextForm};
+use crate::fs::prelude::*;
 use crate::fs::query::{QueryPath, ResultKind};
 use crate::fs::write::TargetKey;
 use crate::fs::write::scratch::FileId;
-use crate::model::{IndexKind, Key, TableName};
 
 /// What a filesystem path means.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,14 +4,11 @@
 use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::sync::Arc;
 
 use super::ino::{self, Role, Tag};
 use super::kind::Kind;
-use crate::database::Source;
-use crate::fs::FsError;
 use crate::fs::path::table_name;
-use crate::model::TableName;
+use crate::fs::prelude::*;
 
 /// What answering calls on a file takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

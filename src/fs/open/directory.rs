@@ -14,15 +14,13 @@
 
 mod passed;
 
-use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::Arc;
 
 use self::passed::Passed;
 use super::found::{BATCH, Cursor, Entry, Found, Listed, Place};
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::{Kind, Node};
+use crate::fs::prelude::*;
 use crate::fs::query::Wanted;
 
 /// Entries that can be asked for again without reading them again.

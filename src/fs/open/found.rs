@@ -1,9 +1,7 @@
 //! Names as they are found, with their places, and what is told of items beside: see [`super::directory`].
 
-use std::ops::ControlFlow;
-
-use crate::database::{EntryKey, EntryStat, Position, Source};
 use crate::fs::node::{Kind, Node, pack_item};
+use crate::fs::prelude::*;
 
 /// Entries read from the source at a time.
 pub const BATCH: usize = 512;

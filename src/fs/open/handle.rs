@@ -1,18 +1,14 @@
 //! Open files and directories.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use foldhash::HashMap;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 
 use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
 use super::special::OpenSpecial;
 use super::text::OpenText;
-use crate::fs::FsError;
 use crate::fs::mount::text::Text;
-use crate::fs::process::{Caller, same_process};
+use crate::fs::prelude::*;
 use crate::fs::write::ItemTarget;
 use crate::fs::write::scratch::FileId;
 use crate::store::budget::{Budget, Full, Permit};

@@ -1,17 +1,11 @@
 //! What a file may ask of the mount that it is in, while a call on it is answered.
 
-use std::sync::Arc;
-
 use super::Outcome;
 use super::{Bytes, Reply};
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
-use crate::fs::process::Caller;
+use crate::fs::prelude::*;
 use crate::fs::write::Failure;
-use crate::model::api::saved_query::SavedForm;
-use crate::model::api::{CallContext, DeleteTableRequest, PutItemRequest, WaitPolicy, WriteListener};
-use crate::model::{Key, TableName};
 
 /// Reads that may wait at a time.
 pub const WAITING_MAX: usize = 64;

@@ -18,17 +18,16 @@ pub mod found;
 pub mod handle;
 pub mod host;
 pub mod names;
-pub mod prelude;
+pub(super) mod prelude;
 pub mod room;
 pub mod special;
 pub mod text;
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::FsError;
 use super::mount::text::Text;
-use crate::model::api::{Done, Version};
+
+use crate::fs::prelude::*;
 
 /// Told once how a call ended; from any thread, must not block.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;

@@ -1,9 +1,9 @@
 //! A directory whose names are fixed, as a table.
 
 use super::found::{Listed, listed};
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
+use crate::fs::prelude::*;
 
 /// Makes what a name means in a directory that is `T`.
 pub type Make<T> = fn(&Mount, &T) -> Result<Node, FsError>;

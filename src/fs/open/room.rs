@@ -3,7 +3,6 @@
 //! A kind of them is a type with this trait, in one file: what it leaves out is answered as for a thing of its kind that cannot do it.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use super::computed::Producer;
 use super::directory::{FixedLister, Lister};
@@ -12,15 +11,13 @@ use super::handle::Handle;
 use super::host::Host;
 use super::text::{Execute, OpenText};
 use super::{OpenFlags, Reply};
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::mount::text::Text;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
-use crate::fs::process::Caller;
+use crate::fs::prelude::*;
 use crate::fs::write::{Opener, TextWriter};
-use crate::model::api::parked::ParkedPlace;
 
 impl<R: Room + 'static> From<R> for Feature {
     fn from(room: R) -> Self {

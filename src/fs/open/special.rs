@@ -1,12 +1,12 @@
 //! What may be called on an open file that is neither an item nor a text as it is.
 
 use std::fmt;
-use std::sync::Arc;
 
 use super::host::Host;
 use super::text::{Call, Execute, OpenText, run};
 use super::{Bytes, Reply};
-use crate::fs::process::Caller;
+
+use crate::fs::prelude::*;
 
 /// An open special file. Every call is answered through its reply, now or later, from any thread.
 pub trait OpenSpecial: fmt::Debug + Send + Sync {

@@ -1,19 +1,11 @@
 //! An open file that holds one text: calls on it in their order, and commits by the write state machine of [`crate::fs::write`].
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use parking_lot::Mutex;
+use std::sync::atomic::AtomicU32;
 
 use super::host::{Host, Work, on_behalf_of};
 use super::{Outcome, Reply};
-use crate::fs::FsError;
-use crate::fs::process::{Caller, same_process};
-use crate::fs::time::now_ms;
+use crate::fs::prelude::*;
 use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
-use crate::model::Error;
-use crate::model::api::{Version, WaitPolicy};
 
 /// Calls on one handle in their order: those that come while one is carried out wait in line, without a thread.
 #[derive(Default)]

@@ -1,11 +1,10 @@
 //! What a name in a directory of clauses means.
 
-use std::sync::Arc;
-
 use super::fault::ClauseFault;
 use super::path::QueryPath;
 use super::result_kind::ResultKind;
-use crate::fs::FsError;
+
+use crate::fs::prelude::*;
 
 /// What a name below a [`QueryPath`] is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,11 +19,9 @@ use super::source::{Context, QueryKind};
 use super::token::Token;
 use super::value::{split, whole_number};
 use super::{key_clause, live, nearest, select, where_dotted, where_literal};
-use crate::database::Browse;
 use crate::expr::literals;
-use crate::expr::read_request::{ReadRange, ReadRequest};
-use crate::fs::FsError;
-use crate::model::api::Segment;
+use crate::expr::read_request::ReadRange;
+use crate::fs::prelude::*;
 use crate::model::limits::SEGMENTS_MAX;
 
 const ASC: &str = "asc";

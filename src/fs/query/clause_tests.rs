@@ -2,7 +2,8 @@
 
 use super::test_tables::{game_scores, table, walk};
 use super::{Child, ResultKind};
-use crate::fs::FsError;
+
+use crate::fs::prelude::*;
 
 /// `dir`, `file`, `-> target`, `ENOENT`, or the message.
 fn outcome(path: &str) -> String {

@@ -1,14 +1,9 @@
 //! What the clauses of a path say together.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use super::filter::Filter;
 use super::token::Token;
-use crate::codec::digest::Digest;
-use crate::expr::SortRange;
-use crate::model::api::Segment;
-use crate::model::{AttributeValue, DocumentPath};
+
+use crate::fs::prelude::*;
 
 pub(super) const CONSISTENT: &str = "consistent";
 pub(super) const DESC: &str = "desc";

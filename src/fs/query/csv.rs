@@ -15,7 +15,6 @@
 //! Below `typed` every field is the value's DynamoDB JSON.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -24,12 +23,8 @@ use super::clauses::TYPED;
 use super::fault::ClauseFault;
 use super::path::QueryPath;
 use super::show::show_path;
-use crate::codec::dynamodb_json;
-use crate::codec::plain_json;
-use crate::codec::row::Row;
 use crate::expr::ProjectionPaths;
-use crate::fs::FsError;
-use crate::model::{AttributeValue, DocumentPath, Error, Item};
+use crate::fs::prelude::*;
 
 /// Columns of a header that is made from the items.
 const COLUMNS_MAX: usize = 10_000;

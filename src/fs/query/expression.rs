@@ -6,12 +6,9 @@
 //! #f1 :f1 …                    the filter
 //! ```
 
-use std::collections::BTreeMap;
-
 use super::show::show_range;
-use crate::expr::SortRange;
-use crate::model::api::Placeholders;
-use crate::model::{AttributeValue, DocumentPath, PathElement};
+
+use crate::fs::prelude::*;
 
 /// Placeholders gathered while expressions are written.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::operators::{filter_operators, key_operators};
 use crate::codec::file_name::NameFault;
-use crate::fs::FsError;
+use crate::fs::prelude::*;
 
 /// Why a name is no clause, or not allowed in this directory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,21 +4,17 @@
 //! show it, any number of them in one text with placeholders of its own. `where_dotted` reads `where.<path>.<operator>=…`,
 //! `where_literal` reads `where=<expression>`.
 
-use std::collections::BTreeSet;
-
 use super::expression::Expression;
 use super::fault::ClauseFault;
 use super::nearest;
 use super::show::show_path;
 use super::source::{Context, QueryKind};
-use crate::codec::plain_json;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::lexer::{TokenKind, Tokens};
 use crate::expr::order::Comparator;
 use crate::expr::placeholders::{PlaceholderUse, Scope};
-use crate::model::api::Placeholders;
+use crate::fs::prelude::*;
 use crate::model::error::expression::ExpressionFault;
-use crate::model::{AttributeValue, DocumentPath, PathElement};
 
 /// A part of a filter expression.
 #[derive(Debug, Clone, PartialEq)]

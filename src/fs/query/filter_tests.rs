@@ -1,13 +1,9 @@
 //! Filters: both spellings, to the expression and its values, and what is wrong with bad ones.
 
-use serde_json::Value;
-
 use super::request_json::members;
 use super::test_tables::{directory, game_scores, walk};
-use crate::codec::dynamodb_json;
-use crate::fs::FsError;
-use crate::model::Item;
-use crate::model::api::Placeholders;
+
+use crate::fs::prelude::*;
 
 /// The filter of `request.json` with its placeholders put in: names in `[]`, values as DynamoDB JSON.
 fn filter(path: &str) -> String {

@@ -7,12 +7,8 @@ use super::path::QueryPath;
 use super::result_kind::ResultKind;
 use super::source::{Context, QueryKind};
 use super::{clause, key_clause, row};
-use crate::codec::file_name;
-use crate::database::{Browse, EntryKey, Source, TextForm};
-use crate::expr::read_request::ReadRequest;
-use crate::fs::FsError;
 use crate::fs::path::names;
-use crate::model::schema::{KeyAttribute, KeyAttributeType};
+use crate::fs::prelude::*;
 
 /// Entries that are looked at for one whose name is not shortened.
 const ENTRIES_MAX: u32 = 16;

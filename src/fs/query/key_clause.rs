@@ -9,9 +9,8 @@ use super::source::{Context, QueryKind};
 use super::value::{self, split};
 use super::{nearest, shards};
 use crate::codec::file_name::{self, ALIAS_MARK, NameFault};
-use crate::expr::{KeyCondition, KeySchemaView, SortRange};
-use crate::model::schema::{KeyAttribute, KeyAttributeType};
-use crate::model::{AttributeValue, IndexKind};
+use crate::expr::{KeyCondition, KeySchemaView};
+use crate::fs::prelude::*;
 
 /// The word of a range's operator. Tokens are made of it, so it does not change.
 pub(super) fn word(range: &SortRange) -> &'static str {

@@ -10,9 +10,6 @@
 //! are shortened further, which by their digests resolves to the same entry. Nothing is remembered between calls: a place in the listing is the number and
 //! the key of the entry there.
 
-use std::collections::VecDeque;
-use std::ops::ControlFlow;
-
 use super::clauses::Partition;
 use super::pages::Pages;
 use super::path::QueryPath;
@@ -22,11 +19,7 @@ use super::stream::{Stream, Wanted};
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
-use crate::codec::row::Row;
-use crate::database::{Bill, Browse, EntryKey, Position};
-use crate::expr::SortRange;
-use crate::fs::FsError;
-use crate::model::{AttributeValue, IndexKind, Item};
+use crate::fs::prelude::*;
 
 /// Entries read at once for a listing.
 const CHUNK_ITEMS: u32 = 512;

@@ -3,11 +3,9 @@
 use super::fault::ClauseFault;
 use super::filter::{Filter, Piece};
 use super::path::QueryPath;
-use crate::database::Browse;
-use crate::fs::FsError;
-use crate::model::api::{DescribeTimeToLiveRequest, TimeToLiveStatus};
+use crate::fs::prelude::*;
+use crate::model::api::TimeToLiveStatus;
 use crate::model::clock::{Clock, SystemClock};
-use crate::model::{AttributeType, AttributeValue, DocumentPath, Number};
 
 /// Keeps items whose time is not over: those without the attribute, with one that is no number, or a later one.
 pub(super) fn filter(path: &QueryPath, db: &dyn Browse) -> Result<Option<Filter>, FsError> {

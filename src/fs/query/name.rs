@@ -1,8 +1,7 @@
 //! Names of folders and entries below `items/`, as links, targets and `keys` spell them.
 
 use crate::codec::file_name::{self, ALIAS_MARK};
-use crate::database::EntryKey;
-use crate::model::AttributeValue;
+use crate::fs::prelude::*;
 
 /// The folder of a partition key.
 pub(super) fn folder(partition: &[&AttributeValue], bytes_max: usize) -> String {

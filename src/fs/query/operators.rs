@@ -1,8 +1,7 @@
 //! The operators of clauses: faults and the help tell of them, the parsers know them.
 
-use crate::expr::SortRange;
 use crate::expr::order::Comparator;
-use crate::model::AttributeValue;
+use crate::fs::prelude::*;
 
 /// An operator on a sort attribute: `attribute.<word>=<value>`.
 pub(super) struct KeyOperator {

@@ -1,17 +1,13 @@
 //! Results that are one page of the API: `page.json` and `next`; and consumed capacity as JSON.
 
-use serde_json::{Value, json};
-
 use super::clauses::TYPED;
 use super::path::QueryPath;
 use super::request::{self, Resolved};
 use super::row;
 use super::stream::StreamStep;
 use super::token::Token;
-use crate::codec::row::Row;
-use crate::database::{Bill, Browse, Rows};
-use crate::fs::FsError;
-use crate::model::api::{ConsumedCapacity, Page};
+use crate::fs::prelude::*;
+use crate::model::api::ConsumedCapacity;
 
 /// `page.json`: one request, one line.
 pub(super) fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {

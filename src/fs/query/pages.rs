@@ -1,10 +1,8 @@
 //! A query's pages, one API request each, to the end, to `limit=` items returned or to `eval=` items evaluated.
 
 use super::request::{self, Bounds};
-use crate::database::{Bill, Browse, Rows};
-use crate::expr::read_request::ReadRequest;
-use crate::fs::FsError;
-use crate::model::api::Page;
+
+use crate::fs::prelude::*;
 
 /// What is still to be read of one query.
 #[derive(Debug)]

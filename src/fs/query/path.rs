@@ -1,14 +1,11 @@
 //! A query path: what its clauses so far say, and what of it is asked for.
 
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 use super::clauses::Clauses;
 use super::source::{Context, QueryKind};
-use crate::codec::digest::Digest;
-use crate::database::Source;
-use crate::fs::FsError;
-use crate::model::{IndexName, IndexSchema, TableSchema};
+
+use crate::fs::prelude::*;
 
 /// A `query/` or `scan/` directory, or a directory of clauses below one.
 ///

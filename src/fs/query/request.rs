@@ -8,15 +8,10 @@ use super::key_clause;
 use super::path::QueryPath;
 use super::source::QueryKind;
 use super::token::{Check, Scope};
-use crate::codec::digest::digest;
-use crate::codec::key;
-use crate::codec::row::Row;
-use crate::database::{Bill, Browse, PartitionKey, Rows};
-use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
-use crate::expr::{Condition, KeyConditionShape, ProjectionPaths, SortRange};
-use crate::fs::FsError;
-use crate::model::api::{Page, Select};
-use crate::model::{AttributeValue, DocumentPath, Item, KeyAttribute};
+use crate::expr::read_request::{ReadFilter, ReadRange};
+use crate::expr::{Condition, KeyConditionShape, ProjectionPaths};
+use crate::fs::prelude::*;
+use crate::model::api::Select;
 
 /// One page; its bill is added to `bills`.
 pub(super) fn run(request: &ReadRequest, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Page, FsError> {

@@ -1,18 +1,11 @@
 //! `request.json`: the API request of a path, as `aws dynamodb query --cli-input-json` takes it. Only here does it become text.
 
-use serde_json::{Map, Value, json};
-
 use super::expression::Expression;
 use super::filter::Filter;
 use super::path::QueryPath;
 use super::request::Resolved;
-use crate::codec::{dynamodb_json, shown};
-use crate::database::Browse;
 use crate::expr::read_request::ReadRange;
-use crate::fs::FsError;
-use crate::model::Item;
-use crate::model::api::Placeholders;
-use crate::model::error::StoreError;
+use crate::fs::prelude::*;
 
 /// `request.json`: the request with its values in DynamoDB JSON.
 pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {

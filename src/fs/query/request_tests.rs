@@ -1,16 +1,13 @@
 //! Clauses to requests: the expression, the placeholders and the other members.
 
-use serde_json::Value;
-
 use super::clauses::Partition;
 use super::path::QueryPath;
 use super::request::{Resolved, count_only};
 use super::request_json::members;
 use super::test_tables::{directory, game_scores};
 use super::token::Token;
-use crate::expr::read_request::{ReadRange, ReadRequest};
-use crate::model::api::Segment;
-use crate::model::{AttributeValue, Item};
+use crate::expr::read_request::ReadRange;
+use crate::fs::prelude::*;
 
 fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())

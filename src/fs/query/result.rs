@@ -8,9 +8,8 @@ use super::request_json::request_json;
 use super::result_kind::ResultKind;
 use super::stream::{Stream, StreamStep};
 use super::{explain, help, page, request, row};
-use crate::codec::row::Row;
-use crate::database::{Bill, Browse};
-use crate::fs::FsError;
+
+use crate::fs::prelude::*;
 
 /// A result file that is being made, a page at a time.
 #[derive(Debug)]

@@ -1,13 +1,8 @@
 //! A result row: its keys and its text, without building the item.
 
 use super::source::Context;
-use crate::codec::key;
-use crate::codec::row::Row;
-use crate::database::EntryKey;
-use crate::fs::FsError;
-use crate::model::error::StoreError;
-use crate::model::schema::KeyAttribute;
-use crate::model::{AttributeValue, Error, Key};
+
+use crate::fs::prelude::*;
 
 /// Which entry of the source the row is. The row is a whole entry, not a projection.
 ///

@@ -1,21 +1,13 @@
 //! A saved request as a query path: `queries/<name>/`, whose clauses so far are those of a Query or Scan request of the API.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use super::clauses::Clauses;
 use super::fault::ClauseFault;
 use super::filter::Filter;
 use super::path::{QueryPath, Saved};
 use super::source::{Context, QueryKind};
-use crate::codec::digest::digest;
-use crate::codec::json::document::Document;
-use crate::codec::wire;
 use crate::expr::{KeyConditionShape, PlaceholderUse, projection};
-use crate::fs::FsError;
-use crate::model::api::{ConditionParameter, QueryRequest, ScanRequest, Segment, Select};
-use crate::model::{DocumentPath, Error, TableSchema};
+use crate::fs::prelude::*;
+use crate::model::api::{QueryRequest, ScanRequest, Select};
 
 impl QueryPath {
     /// The path of the request in `text`, saved as `<name>.json`. A request without `TableName` is of this table.

@@ -2,7 +2,8 @@
 
 use super::fault::ClauseFault;
 use super::value::{self, whole_number};
-use crate::model::{DocumentPath, PathElement};
+
+use crate::fs::prelude::*;
 
 /// The paths of a `select=` clause, in order.
 pub(super) fn parse(text: &str) -> Result<Vec<DocumentPath>, ClauseFault> {

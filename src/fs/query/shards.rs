@@ -2,8 +2,8 @@
 
 use super::fault::ClauseFault;
 use super::value::{self, whole_number};
-use crate::model::AttributeValue;
-use crate::model::schema::KeyAttribute;
+
+use crate::fs::prelude::*;
 
 /// Queries of one path. DynamoDB's own advice on write sharding goes to 200.
 const SHARDS_MAX: u64 = 200;

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::expr::SortRange;
-use crate::model::{DocumentPath, PathElement};
+use crate::fs::prelude::*;
 
 /// `a.b[0]`, as the clauses spell it.
 pub(super) fn show_path(path: &DocumentPath) -> String {

@@ -1,9 +1,7 @@
 //! What a query reads: the table or one of its indexes, by Query or Scan, and the key attributes of that.
 
-use crate::database::Source;
 use crate::expr::KeySchemaView;
-use crate::model::schema::KeyAttribute;
-use crate::model::{IndexKind, IndexSchema, TableSchema};
+use crate::fs::prelude::*;
 
 /// Query or Scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

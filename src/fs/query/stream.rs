@@ -3,19 +3,12 @@
 //!
 //! A merge holds a page of each shard. Equal sort keys come in the order of the shards' numbers.
 
-use std::collections::VecDeque;
-
 use super::pages::Pages;
 use super::path::QueryPath;
 use super::request::{Bounds, project_also, read_rows};
 use super::row;
-use crate::codec::row::Row;
-use crate::database::{Bill, Browse, Rows};
-use crate::expr::read_request::ReadRequest;
-use crate::fs::FsError;
-use crate::model::api::{ConsumedCapacity, Page};
-use crate::model::error::StoreError;
-use crate::model::{Error, Item};
+use crate::fs::prelude::*;
+use crate::model::api::ConsumedCapacity;
 
 /// Items that a merge holds of all shards together, more or less; a shard's page is also at most 1 MB.
 const MERGED_ITEMS: usize = 4096;

@@ -1,11 +1,9 @@
 //! Tables for the tests of this directory.
 
-use std::sync::Arc;
-
 use super::{Child, QueryKind, QueryPath};
-use crate::fs::FsError;
-use crate::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeySchema};
-use crate::model::{IndexKind, IndexName, IndexSchema, Projection, TableName, TableSchema};
+use crate::fs::prelude::*;
+use crate::model::Projection;
+use crate::model::schema::BillingMode;
 
 /// `pk:S` as a key attribute.
 fn attribute(text: &str) -> KeyAttribute {

@@ -9,20 +9,13 @@
 //! `after=<token>` is one name of at most 255 bytes, while keys go up to 3 KB and more in an index: form 1 is for those. It finds its
 //! entry again by walking the entries that share the prefix, and is stale when the entry is gone.
 
-use std::collections::BTreeSet;
-use std::ops::ControlFlow;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::fault::ClauseFault;
 use super::source::Context;
-use crate::codec::digest::{Digest, digest};
-use crate::codec::key;
-use crate::database::{Browse, Entries, EntryKey, PartitionKey};
-use crate::fs::FsError;
-use crate::model::schema::{KeyAttribute, KeyAttributeType};
-use crate::model::{AttributeValue, Item};
+
+use crate::fs::prelude::*;
 
 const VERSION: u8 = 1;
 const CHECK_BYTES: usize = 4;

@@ -3,9 +3,8 @@
 use std::str::FromStr;
 
 use super::fault::ValueFault;
-use crate::codec::file_name;
-use crate::model::AttributeValue;
-use crate::model::schema::KeyAttributeType;
+
+use crate::fs::prelude::*;
 
 /// `text` decoded, as UTF-8; never empty.
 pub(super) fn decode_text(text: &str) -> Result<String, ValueFault> {

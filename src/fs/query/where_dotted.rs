@@ -12,9 +12,8 @@ use super::operators::{FILTER_OPERATORS, Test, filter_operators};
 use super::show::show_path;
 use super::source::Context;
 use super::{nearest, select, value};
-use crate::codec::plain_json;
-use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, DocumentPath};
+
+use crate::fs::prelude::*;
 
 /// The types that can be forced.
 const TYPES: [&str; 6] = ["S", "N", "B", "BOOL", "NULL", "JSON"];

@@ -2,7 +2,6 @@
 
 use super::scratch;
 use crate::fs::open::prelude::*;
-use crate::fs::path::SCHEMA_NAME;
 
 /// `folder` is relative to the draft, empty for the draft itself.
 pub fn resolve(mount: &Mount, table: &TableName, folder: &str, name: &str) -> Result<Node, FsError> {

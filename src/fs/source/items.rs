@@ -1,21 +1,11 @@
 //! `items/`: item files of a hash-only table, collection folders of a composite table or an index.
 
-use std::collections::HashMap;
-
 use super::collection::EntryLister;
 use super::{entry, item, scratch};
-use crate::codec::digest::Digest;
-use crate::database::Entries;
-use crate::fs::node::AliasFolder;
-use crate::fs::node::AliasNode;
 use crate::fs::node::ino;
 use crate::fs::open::directory::fetch_tail;
 use crate::fs::open::prelude::*;
-use crate::fs::path::names;
 use crate::fs::path::names::Parsed;
-use crate::fs::query::Wanted;
-use crate::fs::write::{KeyPart, TargetKey};
-use crate::model::schema::KeyAttributeType;
 
 pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
     let schema = mount.source_schema(source)?;

@@ -1,9 +1,8 @@
 //! `query/` and `scan/`: the nodes of `fs::query`'s paths.
 
-use crate::database::Bill;
 use crate::fs::node::query_link_ino;
 use crate::fs::open::prelude::*;
-use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted};
+use crate::fs::query::{Child, LiveListing, ResultReader};
 
 /// The `query/` or `scan/` directory of a table or index.
 pub fn directory(mount: &Mount, source: &Source, kind: QueryKind) -> Result<Node, FsError> {

@@ -1,12 +1,8 @@
 //! `schema.json`: a table's definition as CreateTable takes it, a draft's template, an index's definition as a member of CreateTable's.
 
-use serde_json::{Value, json};
-
-use crate::codec::wire;
 use crate::fs::open::prelude::*;
 use crate::fs::write::schema_change::TIME_TO_LIVE;
-use crate::model::IndexName;
-use crate::model::api::{DescribeTimeToLiveRequest, TimeToLiveStatus};
+use crate::model::api::TimeToLiveStatus;
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     if mount.is_draft(&source.table)? {

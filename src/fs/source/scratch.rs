@@ -3,11 +3,9 @@
 //! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
 
 use crate::fs::open::prelude::*;
-use crate::fs::path::ITEMS_NAME;
-use crate::fs::path::names;
 use crate::fs::path::scratch_name::{is_refused_probe, is_scratch_name};
-use crate::fs::write::scratch::{FileId, Placed};
-use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
+use crate::fs::write::scratch::Placed;
+use crate::model::api::parked::ParkedStat;
 
 /// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
 /// earlier: `CVS` and `4913` are keys too, and tables.

@@ -1,11 +1,7 @@
 //! `stats.json`: the counters of a table or an index. Its times never change, and who has it open sees the size of the text that it has,
 //! so that a backup of a table in use finds nothing wrong.
 
-use serde_json::{Value, json};
-
 use crate::fs::open::prelude::*;
-use crate::fs::path::kind_name;
-use crate::model::Word;
 use crate::model::api::{IndexDescription, TableDescription};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 

@@ -1,9 +1,5 @@
 //! `gsi/<ix>/violations.ndjson` and `missing.ndjson`: the items that have no entry in an index, one a line, and why.
 
-use std::ops::ControlFlow;
-
-use serde_json::{Value, json};
-
 use crate::fs::open::prelude::*;
 use crate::fs::path::names::item_path;
 use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};

@@ -3,7 +3,6 @@
 
 use crate::fs::open::prelude::*;
 use crate::fs::open::text::Call;
-use crate::fs::path::{QUERIES_NAME, table_name};
 
 fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
     format!("{}/{name}", mount.path(parent))

@@ -1,8 +1,7 @@
 //! What a plan tells of a new index: how many items enter it, what that costs once and each month, and what it adds to each write.
 
-use serde_json::{Value, json};
-
 use super::absence;
+use crate::fs::open::prelude::*;
 use crate::model::api::update_table::IndexForecast;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::prices::PriceTable;

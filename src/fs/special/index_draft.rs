@@ -1,11 +1,8 @@
 //! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the end of an index by rmdir.
 
 use crate::fs::open::prelude::*;
-use crate::fs::path::{GLOBAL_NAME, SCHEMA_NAME, table_name};
 use crate::fs::source::schema;
 use crate::fs::write::index_draft::{IndexTarget, template};
-use crate::model::IndexName;
-use crate::model::api::UpdateTableRequest;
 use crate::model::api::update_table::IndexUpdate;
 
 /// The draft of that name in a table's `gsi/`, if there is one.

@@ -2,18 +2,11 @@
 //! the items that it has of a collection cut by a boundary.
 //! Tables of the heat are beside them, for lookup only.
 
-use serde_json::json;
-
 use super::derived::{OF_PARTITIONS, row};
 use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
-use crate::codec::key::partition_digest;
-use crate::codec::shown;
-use crate::database::Entries;
 use crate::fs::node::ino::{self, Role};
 use crate::fs::open::prelude::*;
 use crate::fs::path::names::{self, Parsed, Suffix};
-use crate::fs::path::{PARTITIONS_NAME, partition_name};
-use crate::fs::query::Wanted;
 use crate::fs::source::collection::{self, EntryLister};
 use crate::fs::source::entry;
 use crate::fs::source::items::partition_types;

@@ -1,13 +1,10 @@
 //! `<Table>/heat.svg`, and those of the last hour and day: what is drawn there of the base and each global index.
 
-use crate::codec::digest::hex;
-use crate::codec::key::partition_digest;
 use crate::codec::metrics::heat_svg;
 use crate::codec::metrics::heat_svg::data::{KEYS_MAX, Lane, Named, Picture};
 use crate::fs::open::prelude::*;
 use crate::inspect::violations::table::cell;
 use crate::model::layout::{BigCollection, HotKey, Window};
-use crate::model::schema::{KeyAttribute, TableSchema};
 
 /// Largest collections that are looked at for those of each partition.
 const BIG_MAX: usize = 256;

@@ -1,8 +1,6 @@
 //! `<Table>/schema.plan`: what writing a definition would do, for lookup only. Written as `schema.json` is, read back as ordered steps
 //! and refusals; each session reads its own.
 
-use serde_json::json;
-
 use super::schema;
 use crate::fs::open::prelude::*;
 use crate::fs::write::schema_target::PlanTarget;

@@ -1,18 +1,13 @@
 //! CreateTable and UpdateTable by a written `schema.json`, and the plan of one (`schema.plan`).
 
-use serde_json::{Value, json};
-
-use crate::codec::json::document::{Document, Json};
-use crate::codec::{file_name, wire};
+use crate::codec::json::document::Json;
 use crate::fs::open::prelude::*;
-use crate::fs::path::{QUERIES_NAME, table_name};
 use crate::fs::source::schema;
 use crate::fs::special::{dropped, forecast, queries};
 use crate::fs::write::Drafts;
 use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
-use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
-use crate::model::schema::KeyType;
+use crate::model::api::{TimeToLiveSpecification, UpdateTimeToLiveRequest};
 
 impl Execute<dyn Host> for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.

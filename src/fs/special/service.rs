@@ -4,7 +4,6 @@ use super::derived::{OF_SERVICE, row};
 use super::{api, calls, help, scratch};
 use crate::fs::node::ROOT_INO;
 use crate::fs::open::prelude::*;
-use crate::fs::path::{HELP_NAME, SERVICE_NAME};
 
 /// What is in `.ddb/` beside the rows of [`OF_SERVICE`].
 const ROOT: Names<Special> = Names(&[

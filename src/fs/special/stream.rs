@@ -8,15 +8,11 @@
 //! A table has a new stream each time one is enabled; these files are of the newest. What is read of it, and the lines, are in
 //! `mount/stream`.
 
-use parking_lot::Mutex;
-
 use super::help;
-use crate::database::Bill;
 use crate::fs::mount::stream::line;
 use crate::fs::mount::stream::log::{DAY_MS, Log, LogName};
 use crate::fs::mount::stream::records::{Records, after};
 use crate::fs::open::prelude::*;
-use crate::fs::path::{HELP_NAME, STREAM_NAME};
 use crate::model::api::{ShardPosition, StreamName};
 
 const LOG_NAME: &str = "log.ndjson";

@@ -1,12 +1,7 @@
 //! `<Table>/ttl`: time to live. Reading shows it and what goes next; a write enables or disables it.
 
-use serde_json::{Value, json};
-
-use crate::codec::calendar;
 use crate::fs::open::prelude::*;
-use crate::fs::path::names;
-use crate::model::Word;
-use crate::model::api::{DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, UpdateTimeToLiveRequest};
+use crate::model::api::{DescribeTimeToLiveResponse, TimeToLiveSpecification, UpdateTimeToLiveRequest};
 
 /// Items shown that go next.
 const NEXT_MAX: usize = 20;

@@ -1,8 +1,6 @@
 //! `gsi/` and `lsi/`, and an index's own directory. Below its `items/` it is like a table's: see `fs::source`.
 
 use crate::fs::open::prelude::*;
-use crate::fs::path::{HELP_NAME, ITEMS_NAME, PARTITIONS_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME};
-use crate::fs::query::QueryKind;
 use crate::fs::source::query;
 use crate::fs::special::derived::{OF_INDEX, row};
 use crate::fs::special::{help, index_draft, partitions};

@@ -7,7 +7,6 @@
 use super::{index, table};
 use crate::fs::mount::journal::Failed;
 use crate::fs::open::prelude::*;
-use crate::fs::path::kind_name;
 use crate::fs::path::scratch_name::is_refused_probe;
 use crate::fs::query::nearest::misspelt;
 

@@ -12,7 +12,6 @@ pub use index::names as index_names;
 pub use missing::{explain, is_worth_telling};
 pub use table::names as table_names;
 
-use crate::fs::node::AliasFolder;
 use crate::fs::open::prelude::*;
 use crate::fs::source::{collection, draft, entry, items, query, schema, scratch, stats};
 use crate::fs::special::dropped;

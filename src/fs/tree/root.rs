@@ -1,7 +1,6 @@
 //! `/`: the tables, the drafts, README.md; `.ddb` for lookup only.
 
 use crate::fs::open::prelude::*;
-use crate::fs::path::{HELP_NAME, README_NAME, SERVICE_NAME, table_name, taken_table};
 use crate::fs::special::{help, service};
 
 /// What is for lookup only unless the mount shows all.

@@ -1,11 +1,6 @@
 //! `/<Table>/`: a table's or draft's own files and directories. Each is an entry of [`NAMES`], or a row of [`OF_TABLE`].
 
 use crate::fs::open::prelude::*;
-use crate::fs::path::{
-    BATCH_NAME, GLOBAL_NAME, HELP_NAME, ITEMS_NAME, LOCAL_NAME, PARTITIONS_NAME, QUERIES_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME,
-    STATS_NAME, STREAM_NAME,
-};
-use crate::fs::query::QueryKind;
 use crate::fs::source::{draft, query, scratch};
 use crate::fs::special::derived::{Derived, OF_TABLE, row};
 use crate::fs::special::{batch, help, partitions, queries, stream};

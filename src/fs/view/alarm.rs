@@ -2,7 +2,9 @@
 
 use std::thread::JoinHandle;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Condvar;
+
+use crate::fs::open::prelude::*;
 
 /// The keeper's thread and what wakes it. `deleting` and `stop` are each taken before the lock of the deferred
 /// deletes, and never one under the other.

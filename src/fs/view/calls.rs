@@ -2,19 +2,11 @@
 //! unless the place that knew more has told already; `.ddb/accesslog` and `.ddb/slowlog.ndjson` of each. Without a reader a quick call costs
 //! two looks at the clock.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use super::View;
 use crate::database::caller;
-use crate::fs::FsError;
 use crate::fs::mount::calls::{Ended, SLOW};
 use crate::fs::mount::journal::{Failed, Missed};
-use crate::fs::node::Node;
-use crate::fs::node::special::Effort;
-use crate::fs::process::{Caller, has_signal};
-use crate::fs::time::now_ms;
-use crate::fs::write::Failure;
+use crate::fs::open::prelude::*;
 
 /// A call that has begun.
 #[derive(Debug)]

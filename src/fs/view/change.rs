@@ -1,29 +1,16 @@
 //! mkdir, unlink, rmdir.
 
-use std::sync::Arc;
-
 use super::View;
 use super::kernel_cache::{is_own_name, item_of};
-use crate::database::{PartitionKey, Source, wait};
-use crate::fs::FsError;
-use crate::fs::mount::last;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::{EntryNode, Kind, Node};
-use crate::fs::open::Reply;
-use crate::fs::open::host::{Host, on_behalf_of};
-use crate::fs::open::room::room;
+use crate::fs::open::prelude::*;
 use crate::fs::path::scratch_name::is_refused_probe;
-use crate::fs::process::Caller;
 use crate::fs::source::entry;
 use crate::fs::source::scratch;
 use crate::fs::special::{dropped, index_draft, schema};
-use crate::fs::time::now_ms;
 use crate::fs::tree;
-use crate::fs::write::{KeyPart, draft};
-use crate::model::api::parked::ParkedChange;
-use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, WaitPolicy};
+use crate::fs::write::draft;
+use crate::model::api::Call;
 use crate::model::error::InUseError;
-use crate::model::{Error, TableName};
 
 impl View {
     /// MKDIR: a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an item collection.

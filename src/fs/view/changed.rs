@@ -3,14 +3,9 @@
 use std::fmt;
 
 use super::View;
-use crate::codec::plain_json;
-use crate::database::{EntryKey, TextForm};
-use crate::fs::FsError;
 use crate::fs::error::what_to_do;
-use crate::fs::node::base;
+use crate::fs::open::prelude::*;
 use crate::fs::source::entry::item_number;
-use crate::model::api::Version;
-use crate::model::{Item, Key, TableName};
 
 /// Attributes that are named in one part of the sentence.
 const NAMES_MAX: usize = 6;

@@ -1,23 +1,10 @@
 //! Commits of items: what the text of an item file asks for is performed here.
 
-use std::sync::Arc;
-
 use super::View;
-use crate::codec::plain_json;
-use crate::database::{TextForm, wait};
-use crate::fs::FsError;
-use crate::fs::open::Outcome;
-use crate::fs::open::Reply;
-use crate::fs::open::host::{Host, Work, on_behalf_of};
-use crate::fs::open::text::{Execute, OpenText};
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
 use crate::fs::source::entry::{item_number, key_of};
-use crate::fs::time::now_ms;
-use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
-use crate::model::api::{
-    Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, Precondition, PutItemRequest, Version, WaitPolicy,
-};
-use crate::model::{Error, Item, Key};
+use crate::fs::write::TEXT_BYTES_MAX;
+use crate::model::api::Call;
 
 impl Execute<View> for ItemTarget {
     fn refused(view: &Arc<View>, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {

@@ -1,18 +1,9 @@
 //! Calls on files whose bytes are made when somebody wants them: see [`crate::fs::computed`]. Steps are made on the threads for long
 //! calls, never on those that serve the kernel.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use super::View;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::node::attr::Attr;
 use crate::fs::open::computed::{Computation, OpenComputed, Until};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::{Bytes, Reply};
-use crate::fs::process::{Caller, has_signal};
+use crate::fs::open::prelude::*;
 use crate::fs::tree;
 use crate::store::StoreInfo;
 

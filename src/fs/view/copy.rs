@@ -1,19 +1,8 @@
 //! copy_file_range of a whole item onto another name: the copy's key is rewritten here, so that its text need not agree with its name.
 
-use std::sync::Arc;
-
 use super::View;
-use crate::codec::{dynamodb_json, plain_json};
-use crate::database::TextForm;
-use crate::fs::FsError;
-use crate::fs::node::Node;
-use crate::fs::open::Reply;
-use crate::fs::open::handle::Handle;
+use crate::fs::open::prelude::*;
 use crate::fs::open::text::Call;
-use crate::fs::open::text::run;
-use crate::fs::process::Caller;
-use crate::fs::write::{ItemTarget, KeyPart};
-use crate::model::Item;
 
 /// One side of a copy.
 #[derive(Debug, Clone, Copy)]

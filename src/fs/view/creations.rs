@@ -1,18 +1,7 @@
 //! Names between create and their first complete text, or the close without one that makes an item of nothing but the key. The item does not
 //! exist yet, to no other front end and to no listing; but programs stat what they have just created. What O_EXCL and mknod make exists.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
-use crate::fs::node::attr::Attr;
-use crate::fs::open::special::OpenSpecial;
-use crate::fs::open::text::OpenText;
-use crate::fs::recent::Recent;
-use crate::fs::time::now_ms;
-use crate::fs::write::ItemTarget;
-use crate::model::api::Version;
+use crate::fs::open::prelude::*;
 
 #[derive(Debug)]
 struct Creation {

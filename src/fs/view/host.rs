@@ -1,21 +1,9 @@
 //! The view as the host of what is open in it.
 
-use std::sync::Arc;
-
 use super::View;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::Node;
-use crate::fs::open::Outcome;
-use crate::fs::open::host::{Awaited, Host, Work, noted};
-use crate::fs::open::{Bytes, Reply};
-use crate::fs::process::{Caller, process_of};
-use crate::fs::time::now_ms;
+use crate::fs::open::host::Awaited;
+use crate::fs::open::prelude::*;
 use crate::fs::tree;
-use crate::fs::write::Failure;
-use crate::model::api::saved_query::SavedForm;
-use crate::model::api::{DeleteTableRequest, PutItemRequest, WaitPolicy, WriteListener};
-use crate::model::{Key, TableName};
 
 impl Host for View {
     fn mount(&self) -> &Mount {

@@ -1,27 +1,16 @@
 //! The keeper: one thread that deletes renamed-away items when they are due, and parks their texts, and drops idle scratch files and
 //! those whose directory is gone.
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
-
 use super::View;
 use crate::codec::json::indent::indent;
-use crate::database::EntryKey;
-use crate::fs::FsError;
-use crate::fs::node::base;
-use crate::fs::open::Reply;
-use crate::fs::open::host::Host;
-use crate::fs::open::text::warn;
+use crate::fs::open::prelude::*;
 use crate::fs::source::entry::item_number;
 use crate::fs::source::scratch::{directory_of, item_path, place_in};
 use crate::fs::special::scratch::warning;
-use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::deferred::Hidden;
-use crate::fs::write::scratch::FileId;
-use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
-use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, Precondition, WaitPolicy};
-use crate::model::{Error, Key, TableName};
+use crate::model::api::Call;
+use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest};
 
 /// How long the keeper sleeps when nothing waits.
 const IDLE: Duration = Duration::from_secs(5);

@@ -4,24 +4,12 @@
 //! looks at them ([`super::kernel_cache`]), it answers as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes
 //! that last for no time are asked for again, and the kernel makes a node of each.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
 use super::View;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::{Kind, Node};
-use crate::fs::open::directory::{DirectoryStream, FixedLister, Lister, MakeLister};
-use crate::fs::open::found::{Entry, Items, ListedItem};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::Host;
-use crate::fs::process::{Caller, has_signal, process_of};
+use crate::fs::open::directory::{DirectoryStream, MakeLister};
+use crate::fs::open::found::{Items, ListedItem};
+use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
-use crate::fs::time::now_ms;
 use crate::fs::tree;
-use crate::model::TableName;
 
 /// Items of a READDIRPLUS that are marked before it is looked whether what was read of them still holds.
 const MARKED_AT_ONCE: usize = 32;

@@ -42,9 +42,6 @@ mod waiting;
 mod workers;
 mod xattr;
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
-
 pub use calls::TimedCall;
 pub use copy::RangeEnd;
 pub use kernel_cache::{Invalidation, Kernel, KernelCache, Name};
@@ -61,24 +58,15 @@ use vetoes::Vetoes;
 use waiting::WaitingReads;
 use workers::Workers;
 
-use super::FsError;
-use super::mount::Mount;
 use super::mount::journal::{Failed, Missed};
-use super::node::attr::{Attr, Lasting};
+use super::node::attr::Lasting;
 use super::node::inode_table::InodeTable;
-use super::node::{Kind, Node};
 use super::open::computed::Kept;
-use super::open::handle::{Handle, Handles};
-use super::open::host::{Host, noted};
-use super::open::room::{parked, room};
-use super::process::{process_of, session_of};
+use super::open::handle::Handles;
 use super::source::scratch;
-use super::time::now_ms;
 use super::tree::{self, explain, is_worth_telling};
-use super::write::Failure;
-use super::write::scratch::FileId;
 use crate::database::caller::Releases;
-use crate::model::{Error, TableName};
+use crate::fs::open::prelude::*;
 
 pub use super::open::{Bytes, OpenFlags, Reply};
 pub use super::options::ViewOptions;

@@ -16,15 +16,10 @@
 //! A note ends after [`NOTE_AGE_MAX`], with its process, or when the process deletes the item. Memory is bounded: beyond
 //! [`NOTES_MAX`] the notes of processes that have ended go, then the oldest.
 
-use std::time::{Duration, Instant};
-
 use foldhash::HashMap;
-use parking_lot::Mutex;
 
+use crate::fs::open::prelude::*;
 use crate::fs::process::{Process, Processes, name_of};
-use crate::fs::recent::Recent;
-use crate::fs::time::now_ms;
-use crate::model::api::Version;
 
 /// Notes kept.
 pub const NOTES_MAX: usize = 10_000;

@@ -1,36 +1,20 @@
 //! open, create, read, write, flush, fsync, release, and the size of setattr.
 
-use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use super::{NewAttr, View};
-use crate::database::{Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::mount::text::Text;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::special::SpecialNode;
-use crate::fs::node::{EntryNode, Kind, Node};
-use crate::fs::open::Bytes;
-use crate::fs::open::OpenFlags;
-use crate::fs::open::Reply;
-use crate::fs::open::handle::Handle;
-use crate::fs::open::room::{open_text, room};
+use crate::fs::open::prelude::*;
 use crate::fs::open::special::logged;
-use crate::fs::open::text::run;
-use crate::fs::open::text::{Call, OpenText};
+use crate::fs::open::text::Call;
 use crate::fs::path::names::split_suffix;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
-use crate::fs::process::{Caller, may_hold_open, process_of, same_process};
+use crate::fs::process::may_hold_open;
 use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::source::{entry, scratch};
 use crate::fs::special::{dropped, schema};
-use crate::fs::time::now_ms;
 use crate::fs::tree;
+use crate::fs::write::TEXT_BYTES_MAX;
 use crate::fs::write::draft::Draft;
-use crate::fs::write::scratch::FileId;
-use crate::fs::write::{ItemTarget, ItemWriter, Opener, TEXT_BYTES_MAX};
-use crate::model::TableName;
-use crate::model::api::{Precondition, WaitPolicy};
 
 /// Answer of create: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,9 @@
 //! Puts and updates of items through the mount, and what the view remembers of them.
 
-use std::sync::Arc;
-
 use super::View;
-use crate::codec::key::partition_digest;
-use crate::fs::FsError;
-use crate::fs::mount::last;
-use crate::fs::node::{AliasFolder, Node, base};
-use crate::fs::open::Outcome;
-use crate::fs::open::host::Host;
+use crate::fs::open::prelude::*;
 use crate::fs::source::entry::key_of;
-use crate::fs::write::ItemTarget;
-use crate::model::api::{Call, CallContext, Done, Precondition, PutItemRequest, PutItemResponse};
-use crate::model::{Error, Key, TableName};
+use crate::model::api::{Call, PutItemResponse};
 
 impl View {
     /// PutItem for a thread, of an item that may be hidden: it is written again.

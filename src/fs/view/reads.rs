@@ -1,17 +1,9 @@
 //! What calls tell [`super::notes::Reads`].
 
-use std::sync::{Arc, Weak};
-
 use super::View;
-use crate::database::{EntryKey, Source, TextForm};
-use crate::fs::mount::text::Text;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::{EntryNode, Node, base, entry_ino};
-use crate::fs::open::host::Host;
-use crate::fs::process::Caller;
+use crate::fs::node::entry_ino;
+use crate::fs::open::prelude::*;
 use crate::fs::source::entry::item_number;
-use crate::model::api::{Version, WriteListener};
-use crate::model::{Key, TableName};
 
 /// Renews the notes of a thread's process.
 struct Renewing {

@@ -3,27 +3,13 @@
 //! The key in the item is rewritten from the new name. The transaction holds each item against the version that was read; when one was
 //! changed in between, everything is read again.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
 use super::rename::{Moved, moved, plain};
 use super::{RenameFlags, View};
-use crate::database::{Entries, EntryKey, Source, TextForm};
-use crate::fs::FsError;
-use crate::fs::node::{EntryNode, Node};
-use crate::fs::open::host::Host;
-use crate::fs::open::host::on_behalf_of;
-use crate::fs::process::Caller;
+use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
-use crate::fs::time::now_ms;
-use crate::fs::write::Failure;
-use crate::model::api::{
-    Call, Done, Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest,
-    TransactWriteItemsResponse, Version,
-};
+use crate::model::api::{Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};
 
 use crate::model::error::{CancellationReason, RemoteCause, TransactionError};
-use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
 /// Items of a folder that are renamed at once (docs/filesystem.md 4).
 const FOLDER_ITEMS_MAX: usize = 100;

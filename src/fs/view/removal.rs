@@ -1,17 +1,10 @@
 //! `rm -r` of a table: vetoed, or with `-o allow_drop` let through (docs/filesystem.md 3).
 
-use std::sync::Arc;
-
 use super::View;
-use crate::fs::FsError;
 use crate::fs::mount::in_progress::is_restorer;
-use crate::fs::node::{Kind, Node};
-use crate::fs::open::host::Host;
-use crate::fs::process::{Caller, Process, process_of};
-use crate::fs::time::now_ms;
+use crate::fs::open::prelude::*;
+use crate::fs::process::Process;
 use crate::fs::tree;
-use crate::model::TableName;
-use crate::model::api::saved_query::SavedQueryChange;
 
 impl View {
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.

@@ -1,32 +1,16 @@
 //! rename: a scratch file onto an item is a PutItem; an item onto a scratch name hides it and deletes it a little later; items and
 //! folders onto other keys are for `rekey.rs`.
 
-use std::sync::Arc;
-
 use super::View;
 use super::kernel_cache::item_of;
-use crate::database::Source;
-use crate::fs::FsError;
 use crate::fs::mount::is_place_of_dropped;
-use crate::fs::node::{EntryNode, Kind, Node, base};
-use crate::fs::open::host::{Host, on_behalf_of};
-use crate::fs::open::room::{parked, room};
-use crate::fs::open::text::warn;
-use crate::fs::open::{Outcome, Reply};
+use crate::fs::open::prelude::*;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
-use crate::fs::process::Caller;
 use crate::fs::source::entry;
 use crate::fs::source::scratch::place_in;
 use crate::fs::special::{dropped, schema};
-use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::report::report;
-use crate::fs::write::scratch::FileId;
-use crate::fs::write::{Failure, ItemTarget, Target};
-use crate::model::api::parked::{ParkedChange, ParkedPlace};
-use crate::model::api::{Precondition, PutItemRequest, WaitPolicy};
-use crate::model::error::ValueError;
-use crate::model::{Error, TableName};
 
 /// How a name is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

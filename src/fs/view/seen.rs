@@ -1,16 +1,8 @@
 //! Texts that were read of late, by the version they are of: so that who is refused a write hears which attributes somebody else changed.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
 use super::notes::NOTES_MAX;
-use crate::codec::{dynamodb_json, plain_json};
-use crate::database::TextForm;
-use crate::fs::mount::text::Text;
-use crate::fs::recent::Weighed;
-use crate::model::Item;
-use crate::model::api::Version;
+
+use crate::fs::open::prelude::*;
 
 /// Texts kept: nobody is refused a write for a version that is not noted.
 const TEXTS_MAX: usize = NOTES_MAX;

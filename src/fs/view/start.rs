@@ -1,18 +1,14 @@
 //! The beginning of a view, and what it is told then.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-
-use serde_json::Value;
 
 use super::kernel_cache::KernelCache;
 use super::notes::Reads;
 use super::workers::Workers;
 use super::{View, keeper};
-use crate::database::Browse;
-use crate::fs::mount::Mount;
 use crate::fs::node::inode_table::InodeTable;
 use crate::fs::open::handle::Handles;
+use crate::fs::open::prelude::*;
 use crate::fs::options::ViewOptions;
 
 impl View {

@@ -4,11 +4,7 @@
 //! A program that deletes in another order (`rsync --delete`) may have removed saved queries before it meets a veto. Those of the same
 //! process and table are then put back: they are few, and small enough to be kept for that while. `rm -r Orders/queries` meets no veto.
 
-use parking_lot::Mutex;
-
-use crate::fs::recent::Recent;
-use crate::model::TableName;
-use crate::model::api::saved_query::SavedForm;
+use crate::fs::open::prelude::*;
 
 /// How long a process that tried to unlink `schema.json` may not delete in that table (docs/filesystem.md 3).
 const VETO_MS: u64 = 5_000;

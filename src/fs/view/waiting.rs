@@ -7,16 +7,8 @@
 //! | a reader in another pid namespace shows no signals | its read ends with EINTR each [`BLIND_SLICE`]; most programs read again |
 //! | a mount must end while somebody waits | every read then ends as at the end of a file |
 
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
-
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
 use crate::fs::open::host::{Awaited, WAITING_MAX};
-use crate::fs::open::{Bytes, Reply};
-use crate::fs::process::{Caller, has_signal};
+use crate::fs::open::prelude::*;
 
 /// How long nobody looks for signals: a reader ends so soon after Ctrl-C.
 const SLICE: Duration = Duration::from_millis(200);

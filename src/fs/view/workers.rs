@@ -5,14 +5,12 @@
 //! | several readers of whole tables must not make everybody else's calls wait in line | threads are made as they are needed, many, and end when idle: the system shares the processors among them |
 //! | a refused write must not wait behind scans and table drops | what ends soon has threads of its own: [`Workers::run`], [`Workers::run_long`] |
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Condvar;
 
 use crate::database::caller;
+use crate::fs::open::prelude::*;
 
 /// Calls at a time that end soon: they wait for a commit at most.
 const SHORT_MAX: usize = 8;

@@ -3,10 +3,8 @@
 //! `cp -a` and `mv` then go on in silence, `tar` with a warning; `rsync -X` fails.
 
 use super::View;
-use crate::fs::FsError;
-use crate::fs::process::{Caller, session_of};
+use crate::fs::open::prelude::*;
 use crate::fs::source::item::facts::Facts;
-use crate::fs::time::now_ms;
 
 /// What the names of our own begin with.
 const PREFIX: &[u8] = b"user.ddb.";

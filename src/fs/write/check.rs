@@ -1,7 +1,7 @@
 //! Is a text, so far, what its file takes? Followed as it is written, so that a bad one fails in `write` (docs/filesystem.md 0.5).
 
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
-use crate::fs::FsError;
+use crate::fs::prelude::*;
 
 /// What the bytes so far are.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,12 +1,11 @@
 //! Deletes that wait a little: an item renamed to a scratch name may be an editor's backup, and the same name is written again at
 //! once. Until the delete is due the item is hidden, not gone: a crash keeps it.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::scratch::FileId;
-use crate::database::TextForm;
-use crate::model::api::Version;
+
+use crate::fs::prelude::*;
 
 /// How long a delete waits for the name to be written again.
 pub const DELETE_DELAY_MS: u64 = 2_000;

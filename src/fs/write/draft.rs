@@ -3,12 +3,10 @@
 //! `tar -x` and `cp -r` of `schema.json items` may come in any order, so folders below a draft are remembered; files below them
 //! need the table first. tar unlinks a file before it writes it anew, so the template can be unlinked.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use crate::fs::FsError;
-use crate::model::api::create_table::{CreateTableRequest, KeySchemaElement};
-use crate::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeyType};
-use crate::model::{TableName, TableSettings};
+use crate::fs::prelude::*;
+use crate::model::TableSettings;
+use crate::model::api::create_table::KeySchemaElement;
+use crate::model::schema::BillingMode;
 
 /// Drafts at a time.
 pub const DRAFTS_MAX: usize = 256;

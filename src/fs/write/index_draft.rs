@@ -1,13 +1,8 @@
 //! A global index that is to be made: the request from a written `schema.json`, and from the words of a `ctl` line (docs/filesystem.md 3).
 
-use serde_json::{Map, Value, json};
-
 use super::{Commit, Target, name_by_directory};
-use crate::codec::json::document::Document;
 use crate::codec::wire::{self, create_table};
-use crate::fs::FsError;
-use crate::model::api::{Precondition, UpdateTableRequest};
-use crate::model::{IndexName, TableSchema};
+use crate::fs::prelude::*;
 
 /// What is wrong with the words of a `gsi` command.
 const USAGE: &str = "an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]; types are S, N and B";

@@ -2,15 +2,8 @@
 
 use super::text_writer::TextWriter;
 use super::{Commit, Target};
-use crate::codec::digest::Digest;
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
-use crate::codec::{dynamodb_json, key, plain_json};
-use crate::database::TextForm;
-use crate::fs::FsError;
-use crate::model::api::{Precondition, PutItemRequest};
-use crate::model::error::ValueError;
-use crate::model::schema::KeyAttribute;
-use crate::model::{AttributeValue, Item, KeySchema, TableName};
+use crate::fs::prelude::*;
 
 /// The write state machine of an item file.
 pub type ItemWriter = TextWriter<ItemTarget>;

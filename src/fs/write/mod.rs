@@ -37,12 +37,9 @@ pub use item_writer::{ItemTarget, ItemWriter, KeyPart, TargetKey};
 pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 
-use serde_json::{Map, Value};
-
 use self::check::TextCheck;
 use crate::codec::json::prefix::JsonPrefix;
-use crate::fs::FsError;
-use crate::model::api::Precondition;
+use crate::fs::prelude::*;
 
 /// The longest text of an item file. A 400 KB item is at most 2.4 MB of JSON when every character is a `\u` escape; the rest is
 /// room for white space.

@@ -8,8 +8,8 @@
 //! Printable on any terminal: control bytes, invisible characters and bytes that are not UTF-8 are escaped.
 
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
-use crate::fs::FsError;
 use crate::fs::error::what_to_do;
+use crate::fs::prelude::*;
 
 /// Width of every line, its indentation included.
 const COLUMNS_MAX: usize = 80;

@@ -4,12 +4,8 @@
 //! Members that `schema.json` always shows are unchanged when left out; those that it shows only when they are set are unset. But an
 //! index left out is an error and never a drop, and warm throughput only grows.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Map, Value, json};
-
 use crate::codec::wire::Declared;
-use crate::model::api::CreateTableRequest;
+use crate::fs::prelude::*;
 
 const GLOBAL: &str = "GlobalSecondaryIndexes";
 const LOCAL: &str = "LocalSecondaryIndexes";

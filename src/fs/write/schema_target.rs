@@ -1,14 +1,8 @@
 //! The text of a `schema.json` or `schema.plan` to what it asks for: a CreateTable request, or the steps of a change.
 
-use serde_json::Value;
-
 use super::schema_change::{self, SchemaChange};
 use super::{Commit, Target, name_by_directory};
-use crate::codec::json::document::Document;
-use crate::codec::wire;
-use crate::fs::FsError;
-use crate::model::TableName;
-use crate::model::api::{CreateTableRequest, Precondition};
+use crate::fs::prelude::*;
 use crate::model::arn;
 
 /// What a definition asks for.

@@ -6,11 +6,9 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "offsets in memory, and memory is addressed by 64 bits")]
 
-use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
-use std::sync::Arc;
 
-use crate::fs::FsError;
+use crate::fs::prelude::*;
 use crate::store::memory_limit::part_of_limit;
 
 /// One file.

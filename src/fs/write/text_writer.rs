@@ -10,15 +10,11 @@
 //! ```
 //! Nothing here empties or changes the stored item; only a commit does, and it replaces the item as a whole.
 
-use crate::codec::digest::{Digest, digest};
-use crate::fs::FsError;
-use crate::model::Error;
-use crate::model::api::{Precondition, Version};
-use crate::model::error::ValueError;
-
 use super::check::{CheckState, TextCheck};
 use super::report::report;
 use super::{Failure, Opener, TEXT_BYTES_MAX, Target, WriteStep};
+
+use crate::fs::prelude::*;
 
 /// One open file.
 #[derive(Debug)]

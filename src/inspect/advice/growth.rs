@@ -3,7 +3,8 @@
 use super::facts::{DAY_MS, Facts, Growth};
 use super::point::{Advice, Level};
 use super::words::{bytes, collection, day, plural, value};
-use crate::model::IndexKind;
+
+use crate::inspect::prelude::*;
 
 /// The part of what a collection may have, in percent, from which one should act; 8 of 10 GB (docs/requirements.md L-41).
 const PERCENT_WARNING: u64 = 80;

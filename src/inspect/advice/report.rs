@@ -6,7 +6,8 @@ use super::facts::WALKED_MAX;
 use super::keys::{Keyed, keyed};
 use super::words::{bytes, item_stem, names, not_whole, plural, spread};
 use super::{Advice, Facts, Level, advise, cost, growth, indexes};
-use crate::model::schema::BillingMode;
+
+use crate::inspect::prelude::*;
 
 /// Characters of the longest bar.
 const BAR_CHARS: u64 = 30;

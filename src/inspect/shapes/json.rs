@@ -1,11 +1,11 @@
 //! Shapes as JSON; docs/paths.md has the fields.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::attributes::Types;
 use super::{PathOf, Pattern, Shapes};
-use crate::codec::calendar;
-use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+
+use crate::inspect::prelude::*;
 
 /// All that is known.
 #[must_use]

@@ -3,9 +3,8 @@
 use super::entries::IndexKeys;
 use super::shape::{Pattern, Shape};
 use super::tree::{KeyText, Tree};
-use crate::codec::record::{Record, StoredValue};
-use crate::model::error::StoreError;
-use crate::model::{AttributeType, AttributeValue, Key, KeySchema, TableSchema};
+use crate::codec::record::Record;
+use crate::inspect::prelude::*;
 
 /// Names of attributes and of members kept, over all patterns.
 const NAMES_MAX: usize = 50_000;

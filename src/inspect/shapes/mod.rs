@@ -23,7 +23,6 @@ mod shape;
 mod sizes;
 mod tree;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub use json::json;
@@ -31,9 +30,8 @@ pub use markdown::markdown;
 pub use shape::{Pattern, Shape};
 pub use tree::{PATHS_MAX, PATTERNS_MAX};
 
-use crate::database::{Browse, Source, SourceStats};
+use crate::inspect::prelude::*;
 use crate::model::layout::PlaceRange;
-use crate::model::{Error, Key, TableName, TableSchema};
 use learn::Learner;
 
 /// Items read in one view of the store: a write that needs a larger data file waits for the end of every view.

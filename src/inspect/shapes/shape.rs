@@ -2,7 +2,8 @@
 
 use super::attributes::Attributes;
 use super::sizes::Sizes;
-use crate::model::Key;
+
+use crate::inspect::prelude::*;
 
 /// The items whose keys look alike.
 #[derive(Debug, Clone)]

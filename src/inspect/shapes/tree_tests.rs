@@ -1,5 +1,4 @@
 use super::*;
-use crate::model::AttributeValue;
 
 fn shape() -> Shape {
     Shape::new(0, crate::model::Key { partition: AttributeValue::Null, sort: None })

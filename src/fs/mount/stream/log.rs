@@ -8,15 +8,9 @@
 //! | a read may begin anywhere | a mark every `MARK_RECORDS` records: offset and sequence number |
 //! | memory | marks only; logs that nobody has open are forgotten and counted again |
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
 use super::line;
 use super::records::Records;
-use crate::database::Browse;
-use crate::fs::FsError;
+use crate::fs::prelude::*;
 use crate::model::api::{SequenceNumber, ShardPosition, StreamName};
 
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;

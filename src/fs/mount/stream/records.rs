@@ -1,9 +1,6 @@
 //! A place in a stream, read page by page through the operations of the API.
 
-use crate::database::Browse;
-use crate::fs::FsError;
-use crate::fs::time::now_ms;
-use crate::model::Error;
+use crate::fs::prelude::*;
 use crate::model::api::{
     DescribeStreamRequest, GetRecordsRequest, GetShardIteratorRequest, SequenceNumber, ShardPosition, StreamName, StreamRecord,
 };

@@ -1,17 +1,12 @@
 //! A run of a [`Producer`], shared by all who want the same file: see the module above.
 
 use std::fmt;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
 
 use super::producer::Producer;
 use super::spool::{Spool, Spools};
 use super::window::Window;
-use crate::database::Bill;
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::process::has_signal;
+use crate::fs::prelude::*;
 
 /// The longest file whose size is told.
 pub const SIZED_BYTES_MAX: u64 = 256 * 1024 * 1024;

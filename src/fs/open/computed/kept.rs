@@ -1,14 +1,10 @@
 //! Computations that the next who asks for the same file gets too: for a short time, and as long as nothing was committed since they
 //! began.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
-
 use super::computation::Computation;
 use super::spool::{DISK_BYTES_MAX, Spools};
+
+use crate::fs::prelude::*;
 
 /// How long a computation serves others. Some results change with the time alone: those below `live`.
 const AGE_MAX: Duration = Duration::from_secs(2);

@@ -1,15 +1,12 @@
 //! An open computed file.
 
 use std::fmt;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
 
 use super::computation::Computation;
 use super::producer::MakeProducer;
 use super::window::Window;
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
+use crate::fs::prelude::*;
 use crate::fs::query::Wanted;
 
 /// See the module.

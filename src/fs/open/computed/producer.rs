@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use crate::database::Bill;
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
+use crate::fs::prelude::*;
 
 /// Makes the bytes of a file, from the first to the last.
 pub trait Producer: fmt::Debug + Send {

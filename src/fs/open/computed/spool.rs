@@ -5,13 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 
-use crate::fs::FsError;
 use crate::fs::open::part;
+use crate::fs::prelude::*;
 
 /// Bytes of one file that are kept in memory; more go to disk.
 const MEMORY_FILE_BYTES_MAX: usize = 256 * 1024;

@@ -2,10 +2,9 @@
 //! makes everything again.
 
 use super::producer::Producer;
-use crate::database::Bill;
-use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::open::part;
+use crate::fs::prelude::*;
 use crate::fs::query::Wanted;
 
 /// Bytes kept behind the offset that is read.

@@ -1,8 +1,8 @@
 //! What an open directory remembers of the names that it has read: their offsets, in their order.
 
-use std::collections::{HashSet, VecDeque};
-
 use super::super::found::{BATCH, Cursor, Found};
+
+use crate::fs::prelude::*;
 
 /// Parts of [`BATCH`] offsets or a little more that are kept: 2 MiB. What is older is found by reading from the beginning, if it is there.
 const PARTS_MAX: usize = 512;

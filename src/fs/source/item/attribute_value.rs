@@ -7,10 +7,8 @@
 //! One newline at the end of what is written is not part of the value, but of B.
 
 use crate::codec::plain_json::{self, PlainJsonFault};
-use crate::fs::FsError;
+use crate::fs::open::prelude::*;
 use crate::fs::write::check::{CheckState, Judged, LineCheck, TextCheck};
-use crate::model::error::ValueError;
-use crate::model::{AttributeType, AttributeValue};
 
 /// How the text of an attribute's file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

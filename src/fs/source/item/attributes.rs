@@ -8,20 +8,11 @@
 //! ```
 //! Names are written as K(value) writes a string key. A name that is an attribute's own wins over what its suffix would mean.
 
-use std::collections::BTreeMap;
-
 use super::attribute_value::{self, Kind as ValueKind};
-use crate::codec::file_name;
-use crate::database::wait;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
 use crate::fs::write::check::TextCheck;
-use crate::fs::write::{Commit, Target};
-use crate::model::DocumentPath;
-use crate::model::KeySchema;
-use crate::model::PathElement;
-use crate::model::api::{Call, ConditionParameter, Placeholders, Precondition, UpdateItemRequest, UpdateParameter};
-use crate::model::schema::KeyAttributeType;
+use crate::model::api::{Call, UpdateParameter};
 
 /// What a directory's name ends with.
 const FOLDER_SUFFIX: &str = ".d";

@@ -1,14 +1,7 @@
 //! What is known of an item: the members of `X.meta`, and the extended attributes `user.ddb.*`.
 
-use serde_json::{Value, json};
-
-use crate::codec::digest::hex;
-use crate::codec::key::partition_digest;
-use crate::codec::plain_json;
 use crate::fs::open::prelude::*;
-use crate::fs::path::partition_name;
 use crate::fs::source::entry;
-use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
 /// `X.meta`

@@ -19,7 +19,6 @@ mod update;
 use super::entry;
 use crate::fs::node::special::Feature;
 use crate::fs::open::prelude::*;
-use crate::fs::path::ITEMS_NAME;
 use crate::fs::path::names::{self, Suffix};
 
 /// The file or directory of that suffix: of an entry's text, or beside an item.

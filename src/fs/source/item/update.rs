@@ -4,22 +4,12 @@
 //! An expression is carried out in the `write()` that ends it with a newline, or when the file is closed; JSON in the `write()` that
 //! completes it.
 
-use serde_json::Value;
-
-use crate::codec::dynamodb_json;
-use crate::codec::json::document::Document;
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
-use crate::codec::wire;
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
-use crate::fs::mount::last;
 use crate::fs::open::prelude::*;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
-use crate::fs::write::{Commit, Target};
-use crate::model::KeySchema;
-use crate::model::api::{
-    Call, CallContext, ConditionParameter, Done, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter,
-};
+use crate::model::api::{Call, UpdateItemResponse, UpdateParameter};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 

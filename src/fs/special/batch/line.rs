@@ -1,13 +1,9 @@
 //! What a line of a batch asks for.
 
-use std::collections::BTreeMap;
-
-use crate::codec::{item_line, plain_json};
+use crate::codec::item_line;
 use crate::fs::mount::reports::BatchKind;
 use crate::fs::open::prelude::*;
-use crate::model::api::{
-    ConditionParameter, DeleteItemRequest, Placeholders, Precondition, PutItemRequest, TransactAction, TransactWrite,
-};
+use crate::model::api::{TransactAction, TransactWrite};
 
 /// A line that can be carried out.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Cuts what is written into lines, in bounded memory: a line may come in many writes, and a write hold many lines.
 
-use crate::fs::FsError;
+use crate::fs::open::prelude::*;
 
 /// A line longer than this is no item: 400 KB in any JSON form fits.
 const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -19,7 +19,6 @@ mod open;
 use super::help;
 use crate::fs::mount::reports::BatchKind;
 use crate::fs::open::prelude::*;
-use crate::fs::path::{BATCH_NAME, HELP_NAME};
 
 const RESULT_NAME: &str = "result.json";
 

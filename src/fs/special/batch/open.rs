@@ -3,23 +3,15 @@
 //! Calls on one handle are carried out one after the other: a later one waits in line, without a thread. A write's lines are all
 //! started, so that they share commits, and the call is answered when the last of them is durable.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
-
 use super::atomic::Transaction;
 use super::line::{self, Request};
 use super::lines::{Line, Lines};
-use crate::codec::plain_json;
-use crate::database::wait;
 use crate::fs::mount::reports::{BatchKind, ITEMS_BYTES_MAX, Report};
 use crate::fs::open::prelude::*;
 use crate::fs::open::text::{Call, Turns};
 use crate::fs::process::has_open;
-use crate::fs::process::same_process;
 use crate::fs::process::was_killed;
-use crate::model::api::{self, CallContext, Done};
-use crate::model::error::ValueError;
+use crate::model::api;
 
 /// The least that programs write of a longer output at a time.
 const SHORT_WRITE_BYTES: usize = 4 * 1024;

@@ -4,21 +4,13 @@
 //! A text says `{t}items/{item}.json` in its blocks of `sh`; a line that speaks of what the table has not is left out. Finding all
 //! this takes a read or two a table, and nothing is counted as read.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use crate::codec::{dynamodb_json, file_name, plain_json, shown};
 use crate::fs::open::prelude::*;
-use crate::fs::path::{names, table_name};
 use crate::fs::query::first_entry;
 use crate::fs::special::help::fill;
 use crate::inspect::advice::not_whole;
-use crate::model::IndexName;
-use crate::model::KeyAttribute;
-use crate::model::KeySchema;
-use crate::model::Number;
 use crate::model::api::TableStatus;
-use crate::model::schema::KeyAttributeType;
 
 /// Tables that are looked at for the best example.
 const LOOKED_AT_MAX: usize = 32;

@@ -5,7 +5,6 @@ pub mod example;
 mod fill;
 
 use crate::fs::open::prelude::*;
-use crate::fs::path::HELP_NAME;
 
 /// The topics: name and text.
 pub const TOPICS: [(&str, &str); 12] = [

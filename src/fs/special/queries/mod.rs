@@ -10,25 +10,11 @@
 
 mod request;
 
-use std::sync::Arc;
-
 use request::{RequestTarget, SUFFIX};
 
 use super::help;
-use crate::fs::FsError;
-use crate::fs::mount::Mount;
-use crate::fs::node::special::{Special, SpecialNode};
-use crate::fs::node::{Kind, Node};
-use crate::fs::open::found::{Listed, listed};
-use crate::fs::open::handle::Handle;
-use crate::fs::open::host::{Host, noted};
-use crate::fs::open::room::{Room, open_text};
-use crate::fs::open::{OpenFlags, Reply};
-use crate::fs::path::{HELP_NAME, QUERIES_NAME};
-use crate::fs::process::Caller;
-use crate::fs::query::QueryPath;
-use crate::model::TableName;
-use crate::model::api::saved_query::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome};
+use crate::fs::open::prelude::*;
+use crate::model::api::saved_query::{SavedQuery, SavedQueryOutcome};
 
 /// What a link may point to: the kernel's PATH_MAX without the NUL.
 const TARGET_BYTES_MAX: usize = 4095;

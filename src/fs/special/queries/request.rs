@@ -1,18 +1,9 @@
 //! `queries/<name>.json`: a saved Query or Scan request. It is checked when it is written, and kept as it was written.
 
-use std::sync::Arc;
-
-use crate::fs::FsError;
-use crate::fs::open::Outcome;
-use crate::fs::open::host::Host;
-use crate::fs::open::text::{Execute, OpenText};
-use crate::fs::query::QueryPath;
-use crate::fs::write::{Commit, Target};
-use crate::model::api::Precondition;
-use crate::model::api::saved_query::{SavedForm, SavedQueryChange, SavedQueryOutcome};
+use crate::fs::open::prelude::*;
+use crate::model::api::saved_query::SavedQueryOutcome;
 use crate::model::error::LimitError;
 use crate::model::limits::SAVED_REQUEST_BYTES_MAX;
-use crate::model::{Error, TableName, TableSchema};
 
 /// What the name of a request's file ends with.
 pub const SUFFIX: &str = ".json";

@@ -16,17 +16,13 @@
 //! file), so that it waits for notifications for a moment only ([`WaitPolicy::Short`]). All others wait until it is done, or until what
 //! was kept is over by itself.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use super::{Invalidation, KernelCache, Name, item_of, name_of_entry};
-use crate::database::{EntryKey, TextForm};
+use crate::fs::node::ROOT_INO;
 use crate::fs::node::inode_table::Mark;
-use crate::fs::node::{EntryNode, Node, ROOT_INO, base};
+use crate::fs::open::prelude::*;
 use crate::fs::path;
 use crate::fs::source::entry::item_number;
-use crate::model::api::{Committed, Then, WaitPolicy, Written};
-use crate::model::{Key, TableName};
+use crate::model::api::{Committed, Then, Written};
 
 /// Nodes that the kernel may know: they take some 30 MB here, and twelve times that of the kernel's own memory, which it gives back when
 /// it needs it.

@@ -35,21 +35,15 @@ mod name_readers;
 mod policy;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 
 use super::notes::Reads;
 use super::workers::Workers;
-use crate::database::TextForm;
-use crate::fs::mount::Mount;
 use crate::fs::node::inode_table::InodeTable;
-use crate::fs::node::{EntryNode, Node};
 use crate::fs::open::handle::Handles;
-use crate::fs::path::names;
-use crate::model::Error;
-use crate::model::api::{CommitObserver, Committed, Then, WaitPolicy};
+use crate::fs::open::prelude::*;
+use crate::model::api::{CommitObserver, Committed, Then};
 use crate::store::Keeper;
 use moving::Moving;
 use name_readers::NameReaders;

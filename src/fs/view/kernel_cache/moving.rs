@@ -1,9 +1,7 @@
 //! Items that are about to be renamed: the kernel moves what it knows of the old name to the new one, whose inode number is another. So it
 //! is not to keep their names until they are.
 
-use crate::fs::recent::Recent;
-use crate::fs::seldom::Seldom;
-use crate::fs::time::now_ms;
+use crate::fs::open::prelude::*;
 
 /// How long a rename may take to come again.
 const MOVING_MS: u64 = 10_000;

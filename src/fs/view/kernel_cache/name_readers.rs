@@ -5,9 +5,7 @@
 //! on by names [`UNUSED_MAX`] times, and has looked at no item meanwhile, is told no attributes at the beginning any more, until it
 //! looks at one.
 
-use crate::fs::recent::Recent;
-use crate::fs::seldom::Seldom;
-use crate::fs::time::now_ms;
+use crate::fs::open::prelude::*;
 
 const UNUSED_MAX: u8 = 4;
 const THREADS_MAX: usize = 1_000;

@@ -9,15 +9,11 @@
 //! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer tells nothing that lasts of the name of an item ([`KernelCache::lasting_name`]) |
 //! | a rename moves what the kernel knows of an item's old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::moving`]) |
 
-use std::time::Duration;
-
 use super::{Invalidation, KernelCache, item_of, name_of_entry};
-use crate::database::Source;
-use crate::fs::node::attr::{Attr, Lasting};
+use crate::fs::node::attr::Lasting;
 use crate::fs::node::inode_table::Counted;
-use crate::fs::node::{Kind, Node, is_structure};
-use crate::fs::process::Caller;
-use crate::fs::time::now_ms;
+use crate::fs::node::is_structure;
+use crate::fs::open::prelude::*;
 use crate::store::KEEP;
 
 /// How long the name of a directory may be used without a LOOKUP. It may name one that is gone: whatever is asked of the directory

@@ -1,11 +1,6 @@
 //! How fast the fullest item collection of a table with local indexes comes to its limit.
 
-use std::ops::ControlFlow;
-
-use crate::database::{Browse, Entries, PartitionKey, Source};
-use crate::model::api::TableDescription;
-use crate::model::limits::ENTRY_OVERHEAD_BYTES;
-use crate::model::{Error, IndexKind};
+use crate::inspect::prelude::*;
 
 pub const DAY_MS: u64 = 86_400_000;
 /// Items of the collection looked at, the first by sort key.

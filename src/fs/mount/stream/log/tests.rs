@@ -1,14 +1,7 @@
-use std::sync::Arc;
-
 use super::*;
-use crate::codec::json::document::Document;
-use crate::codec::plain_json;
 use crate::database::Database;
 use crate::database::local::LocalDatabase;
 use crate::engine::EngineOptions;
-use crate::fs::time::now_ms;
-use crate::model::TableName;
-use crate::model::api::PutItemRequest;
 use crate::store::memory::MemoryStore;
 
 /// A table `Log` with a stream.
