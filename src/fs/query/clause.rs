@@ -148,21 +148,6 @@ static TABLE: &[Row] = &[
         advice: |path| path.clauses.has(CONSISTENT).then(|| "consistent reads cost twice as much".to_owned()),
         ..Row::new(CONSISTENT, Form::Word { against: None }, Place::Result, ("consistent", "consistent read"))
     },
-    Row {
-        kind: Some(QueryKind::Query),
-        ..Row::new(
-            "last",
-            Form::Value {
-                example: "last=10",
-                add: |all, text, _| {
-                    all.add_word(DESC);
-                    Ok(all.limit.replace(count("last", text, u64::MAX)?).is_none())
-                },
-            },
-            Place::Result,
-            ("last=<n>", "the last n items, the very last first: desc and limit=<n>"),
-        )
-    },
     Row::new(TYPED, Form::Word { against: None }, Place::Result, ("typed", "items in DynamoDB JSON")),
     Row {
         filter: Some(live::filter),
