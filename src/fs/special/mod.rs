@@ -33,3 +33,4 @@ pub mod service;
 pub mod shapes;
 pub mod stream;
 mod ttl;
+mod uptime;
