@@ -33,4 +33,3 @@ pub mod service;
 pub mod shapes;
 pub mod stream;
 mod ttl;
-mod uptime;

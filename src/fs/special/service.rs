@@ -13,7 +13,6 @@ const ROOT: Names<Special> = Names(&[
     (HELP_NAME, true, |_, at| Ok(at.child_directory(HELP_NAME, help::Topics).into())),
     ("last", true, |_, at| Ok(at.child_directory("last", Service(NONE)).into())),
     ("scratch", true, |_, at| Ok(at.child_directory("scratch", scratch::Directory).into())),
-    ("uptime", false, |_, at| Ok(at.child("uptime", super::uptime::Uptime).into())),
     ("transact", true, |_, at| Ok(at.child("transact", api::RequestFile::Transact).writable().into())),
 ]);
 const NONE: Names<Special> = Names(&[]);
