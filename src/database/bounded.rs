@@ -2,13 +2,32 @@
 
 use std::hash::Hash;
 use std::num::NonZeroUsize;
+use std::ops::{Deref, DerefMut};
 
 use lru::LruCache;
 
 /// A map of so many entries at most.
-#[must_use]
-pub fn of_entries<K: Hash + Eq, V>(entries_max: usize) -> LruCache<K, V> {
-    LruCache::sparse(NonZeroUsize::new(entries_max).unwrap_or(NonZeroUsize::MIN))
+#[derive(Debug)]
+pub struct OfEntries<K: Hash + Eq, V, const ENTRIES_MAX: usize>(LruCache<K, V>);
+
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize> Default for OfEntries<K, V, ENTRIES_MAX> {
+    fn default() -> Self {
+        Self(LruCache::sparse(NonZeroUsize::new(ENTRIES_MAX).unwrap_or(NonZeroUsize::MIN)))
+    }
+}
+
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize> Deref for OfEntries<K, V, ENTRIES_MAX> {
+    type Target = LruCache<K, V>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize> DerefMut for OfEntries<K, V, ENTRIES_MAX> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
 }
 
 /// A map bounded by what its entries are said to take.

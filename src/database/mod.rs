@@ -11,6 +11,7 @@ pub mod entries;
 pub mod item_writes;
 pub mod layout;
 pub mod local;
+pub mod pool;
 #[cfg(feature = "remote")]
 pub mod remote;
 pub mod samples;
@@ -32,7 +33,7 @@ use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryO
 use crate::model::api::transfer::*;
 use crate::model::api::update_table::IndexForecast;
 use crate::model::api::*;
-use crate::model::error::StoreError;
+use crate::model::error::{RemoteCause, StoreError};
 use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
@@ -91,6 +92,16 @@ pub trait Database: Send + Sync {
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
 
     operations!(methods);
+
+    /// A table, if there is one.
+    fn described(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
+        match self.describe_table(DescribeTableRequest { table_name: table.clone() }) {
+            Ok(response) => Ok(Some(response.table)),
+            Err(Error::Remote(error)) if error.cause() == RemoteCause::NotFound => Ok(None),
+            Err(error) if error.exception() == "ResourceNotFoundException" => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 
     /// Items of several tables.
     fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {

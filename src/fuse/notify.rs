@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::fs::view::{Invalidation, Kernel, Name, Pool};
+use crate::database::pool::{Pool, WithoutThread};
+use crate::fs::view::{Invalidation, Kernel, Name};
 use crate::model::api::{Then, WaitPolicy};
 use crate::store::KEEP;
 
@@ -62,8 +63,8 @@ impl Notifier {
         let patience = Arc::<Deadlines>::default();
         let of_thread = Arc::clone(&patience);
         std::thread::Builder::new().name("ddbfs-patience".to_owned()).spawn(move || of_thread.watch())?;
-        let (attributes, names) =
-            (Pool::elsewhere("ddbfs-notify", ATTRIBUTES_MAX), Arc::new(Pool::elsewhere("ddbfs-names", NAMES_MAX)));
+        let pool = |name, threads_max| Pool::new(name, threads_max, WithoutThread::Waits);
+        let (attributes, names) = (pool("ddbfs-notify", ATTRIBUTES_MAX), Arc::new(pool("ddbfs-names", NAMES_MAX)));
         Ok(Self { tell, attributes, names, patience, short })
     }
 }

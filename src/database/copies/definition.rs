@@ -12,14 +12,12 @@ use crate::codec::wire::{self, create_table};
 use crate::database::caller;
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
 use crate::model::api::{
-    CreateTableRequest, DescribeTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus,
-    TimeToLiveSpecification, TimeToLiveStatus, UpdateTableRequest, UpdateTimeToLiveRequest,
+    CreateTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus, TimeToLiveSpecification,
+    TimeToLiveStatus, UpdateTableRequest, UpdateTimeToLiveRequest,
 };
 use crate::model::error::StoreError;
 use crate::model::settings::WarmThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
-
-const NOT_FOUND: &str = "ResourceNotFoundException";
 
 /// How often is looked whether a table or index is ready.
 const LOOK_MIN: Duration = Duration::from_millis(20);
@@ -33,11 +31,7 @@ pub type WatchIndex<'a> = dyn FnMut(&IndexName, &IndexDescription) + 'a;
 /// # Errors
 /// Those of the service.
 pub fn describe(side: &Side) -> Result<Option<TableDescription>, CopyError> {
-    match side.database.describe_table(DescribeTableRequest { table_name: side.table.clone() }) {
-        Ok(response) => Ok(Some(response.table)),
-        Err(error) if error.exception() == NOT_FOUND => Ok(None),
-        Err(error) => Err(side.failed(error)),
-    }
+    side.database.described(&side.table).map_err(|error| side.failed(error))
 }
 
 /// The attribute that says when an item expires, while that is enabled.

@@ -4,12 +4,11 @@
 //! where its next one begins; two who read the same have the same chain. By Brent's algorithm that is one earlier place: the page's number
 //! at which it is taken doubles each time, so that a circle is found within three times its length.
 
-use lru::LruCache;
 use parking_lot::Mutex;
 
 use crate::codec::digest::{Digest, digest};
 use crate::codec::wire::answer;
-use crate::database::bounded::of_entries;
+use crate::database::bounded::OfEntries;
 use crate::model::Error;
 
 /// Reads under way at a time; of one that was pushed out only a page that ends where it begins is found.
@@ -23,14 +22,8 @@ struct Chain {
 }
 
 /// See the module.
-#[derive(Debug)]
-pub struct Chains(Mutex<LruCache<Digest, Chain>>);
-
-impl Default for Chains {
-    fn default() -> Self {
-        Self(Mutex::new(of_entries(CHAINS_MAX)))
-    }
-}
+#[derive(Debug, Default)]
+pub struct Chains(Mutex<OfEntries<Digest, Chain, CHAINS_MAX>>);
 
 impl Chains {
     /// A page that began at `start`, or at the first place, ended where the next one begins.

@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 use super::chains::Chains;
 use super::service::Service;
 use super::shards::{self, Streams};
-use super::workers::Workers;
 use crate::codec::json::document::Json;
 use crate::codec::json::edit;
 use crate::codec::wire::items::ASKED_AGAIN;
 use crate::codec::wire::{self, Declared, answer, batches, pages, table_answer};
+use crate::database::pool::{Pool, WithoutThread};
 use crate::database::{BatchRows, Database, Rows};
 use crate::expr::{KeyConditionShape, PlaceholderUse};
 use crate::model::api::operation::{Way, operations};
@@ -27,6 +27,9 @@ use crate::model::{Error, Item, TableName, arn};
 const PRECONDITION: Error =
     Error::Unavailable("another service knows no versions of items: a precondition must become a condition");
 
+/// So many writes are on their way at once; others wait for one of them.
+const WORKERS_MAX: usize = 16;
+
 /// A service as a database. Clones are the same client.
 #[derive(Clone)]
 pub struct Client {
@@ -35,7 +38,8 @@ pub struct Client {
 
 struct Shared {
     service: Arc<dyn Service>,
-    workers: Workers,
+    /// For requests that nobody waits for where they are made.
+    workers: Pool,
     chains: Chains,
     /// Partition, region and account of its ARNs, once one of them was seen.
     home: OnceLock<String>,
@@ -50,7 +54,14 @@ impl fmt::Debug for Client {
 impl Client {
     #[must_use]
     pub fn new(service: Arc<dyn Service>) -> Self {
-        Self { shared: Arc::new(Shared { service, workers: Workers::default(), chains: Chains::default(), home: OnceLock::new() }) }
+        Self {
+            shared: Arc::new(Shared {
+                service,
+                workers: Pool::new("ddbfs-remote", WORKERS_MAX, WithoutThread::Dropped),
+                chains: Chains::default(),
+                home: OnceLock::new(),
+            }),
+        }
     }
 
     /// One request whose body `write` appends, and its answer as `read` understands it.
@@ -183,7 +194,7 @@ impl Database for Client {
             Way::Reads | Way::Controls | Way::Passes => self.ask(call),
             Way::Writes => {
                 let client = self.clone();
-                self.shared.workers.run(move || client.ask(call));
+                self.shared.workers.run(Box::new(move || client.ask(call)));
             }
         }
     }

@@ -10,9 +10,8 @@ use parking_lot::Mutex;
 use super::budget::{Meter, TableSums};
 use crate::database::{Database, layout};
 use crate::engine::meter::sums::History;
-use crate::model::api::{DescribeTableRequest, TableDescription};
+use crate::model::api::TableDescription;
 use crate::model::clock::{Clock as _, SystemClock};
-use crate::model::error::RemoteCause;
 use crate::model::layout::{Billing, Metrics, SourceMetrics, TableMetrics, TimeSpan, Window};
 use crate::model::prices::{PriceTable, Spent};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
@@ -46,12 +45,7 @@ impl RemoteLayout {
         if let Some((_, described)) = self.known.lock().get(table).filter(|(at, _)| at.elapsed() < KNOWN_FOR) {
             return Ok(Some(Arc::clone(described)));
         }
-        let described = match self.tables.describe_table(DescribeTableRequest { table_name: table.clone() }) {
-            Ok(response) => Arc::new(response.table),
-            Err(Error::TableNotFound(_) | Error::ResourceNotFound) => return Ok(None),
-            Err(Error::Remote(error)) if error.cause() == RemoteCause::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(described) = self.tables.described(table)?.map(Arc::new) else { return Ok(None) };
         let mut known = self.known.lock();
         known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
         known.insert(table.clone(), (Instant::now(), Arc::clone(&described)));

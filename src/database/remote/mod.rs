@@ -6,7 +6,6 @@
 //! chains     that pages move on
 //! shards     the shards of a stream as one
 //! layout     what this mount consumed, as metrics
-//! workers    threads for requests that nobody waits for where they are made
 //! service    what transports a body and brings the answer
 //! budget     a Service before another: limits, and what was spent             consumption  what a request consumed
 //! aws/       a Service over HTTP: credentials, signatures, time-outs, repeats
@@ -21,7 +20,6 @@ mod consumption;
 pub mod layout;
 pub mod service;
 mod shards;
-mod workers;
 
 pub use browse::{RemoteDatabase, RemoteOptions};
 pub use client::Client;

@@ -47,7 +47,6 @@ pub use copy::RangeEnd;
 pub use kernel_cache::{Invalidation, Kernel, KernelCache, Name};
 pub use open::Created;
 pub use rename::RenameFlags;
-pub use workers::Pool;
 
 use alarm::Keeper;
 use creations::Creations;

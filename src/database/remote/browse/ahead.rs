@@ -2,17 +2,13 @@
 //! was listed is good, by one Query for many a GetItem; and folders that are listed one after the other (`tar`, `find`, `grep -r`), never
 //! more of them than were listed so.
 
-use std::sync::Arc;
-
 use super::RemoteDatabase;
 use super::pages::{Place, Stored, collection_place};
+use super::prelude::*;
 use super::requests;
 use super::source::Readable;
 use super::walks::{Fetcher, Listed, Next, Waiting, Walk, on_thread};
-use crate::database::{Entries, PartitionKey};
 use crate::expr::SortRange;
-use crate::expr::read_request::ReadRequest;
-use crate::model::{Error, Item, Key};
 
 /// Items asked for at a time.
 const ITEMS_MAX: u32 = 1000;

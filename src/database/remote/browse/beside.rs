@@ -1,23 +1,9 @@
 //! What the API has no room for and the mount remembers itself, as long as it lasts: parked files, saved queries, and which partition keys
 //! shortened names stand for. And what was found for examples, for a while.
 
-use std::collections::HashMap;
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use lru::LruCache;
-use parking_lot::Mutex;
-
-use crate::codec::digest::Digest;
-use crate::codec::key::partition_digest;
-use crate::database::bounded::of_entries;
-use crate::database::{PartitionKey, Source};
-use crate::expr::read_request::ReadRequest;
-use crate::model::api::Page;
+use super::prelude::*;
 use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Error, Item, TableName};
 
 /// Looks that are remembered.
 const GLANCES_MAX: usize = 32;
@@ -32,24 +18,13 @@ const SHORTENED_BYTES_MIN: usize = 40;
 type Glance = (Vec<Item>, Page);
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Beside {
     /// With when they were asked for, milliseconds since the epoch.
     glances: Mutex<Vec<(ReadRequest, u64, Glance)>>,
     parked: Mutex<Vec<(ParkedStat, Arc<[u8]>)>>,
     saved: Mutex<HashMap<TableName, Arc<SavedQueries>>>,
-    keys: Mutex<LruCache<(Source, Digest), PartitionKey>>,
-}
-
-impl Default for Beside {
-    fn default() -> Self {
-        Self {
-            glances: Mutex::default(),
-            parked: Mutex::default(),
-            saved: Mutex::default(),
-            keys: Mutex::new(of_entries(KEYS_MAX)),
-        }
-    }
+    keys: Mutex<OfEntries<(Source, Digest), PartitionKey, KEYS_MAX>>,
 }
 
 impl Beside {

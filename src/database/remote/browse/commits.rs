@@ -1,11 +1,7 @@
 //! What may have changed, counted: own writes, and time that passes.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use parking_lot::{Condvar, Mutex};
-
-use crate::model::clock::Clock;
+use super::prelude::*;
+use parking_lot::Condvar;
 
 /// Counts own writes, and moments: what was read a while ago may be another without anybody telling.
 #[derive(Debug)]

@@ -1,13 +1,11 @@
 //! One request in flight for one thing: who asks for the same waits for its answer.
 
-use std::collections::HashMap;
+use super::prelude::*;
 use std::hash::Hash;
-use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Condvar;
 
 use crate::database::caller::{self, SLICE};
-use crate::model::Error;
 
 type Answer<V> = Result<V, Error>;
 

@@ -1,15 +1,10 @@
 //! Listings: page after page, whoever asks in whatever portions. What a page has beyond a portion waits for the next one, and the page after
 //! it is asked for while the reader reads.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
 use super::RemoteDatabase;
+use super::prelude::*;
 use super::source::{Readable, keys_at};
 use super::walks::{Fetcher, Listed, Next, Row, Waiting, Walk};
-use crate::database::{Entries, Position, Source};
-use crate::expr::read_request::ReadRequest;
-use crate::model::Error;
 
 impl RemoteDatabase {
     /// Gives the rows of what `request` reads, strictly after `after`; `Break` ends it.

@@ -1,35 +1,27 @@
 //! What a filesystem asks, by the operations of the API.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::time::Duration;
-
 use super::RemoteDatabase;
 use super::pages::{Stored, collection_place};
+use super::prelude::*;
 use super::requests;
 use super::source::{Readable, base_entry, keys_at, position};
 use super::toll::Toll;
 use super::walks::Listed;
-use crate::codec::digest::Digest;
-use crate::codec::record::Record;
 use crate::codec::row::Row;
-use crate::database::{
-    Bill, Browse, Collection, Database, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats,
-    TextForm, VisitEntry,
-};
+use crate::database::{Bill, Browse, Collection, EntryStat, SourceStats, TextForm, VisitEntry};
 use crate::engine::base::item_key::key_of_item;
 use crate::engine::index::check_keys;
 use crate::expr::SortRange;
-use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::expr::read_request::ReadRange;
+use crate::model::TableSchema;
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{
-    Call, CommitObserver, DeleteItemResponse, GetItemRequest, Page, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
+    CommitObserver, DeleteItemResponse, GetItemRequest, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
 };
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 use crate::store::{Keeper, StoreInfo};
 
 /// What a service that grows with what is stored has room for, as far as `df` can show it.

@@ -21,6 +21,7 @@ mod limit;
 mod listing;
 mod look;
 mod pages;
+mod prelude;
 mod readers;
 mod requests;
 mod settle;
@@ -33,21 +34,18 @@ mod version;
 mod walks;
 mod writes;
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use beside::Beside;
 use commits::Commits;
 use pages::Pages;
+use prelude::*;
 use readers::Readers;
 use siblings::Siblings;
 use tables::Tables;
 use toll::Tolls;
 use walks::Walks;
 
-use crate::database::Database;
 use crate::database::layout::Layout;
-use crate::model::clock::{Clock, SystemClock};
+use crate::model::clock::SystemClock;
 
 /// Bytes of items that are held.
 pub const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;

@@ -10,21 +10,11 @@
 //!
 //! Whether a collection has items is held like an item: see [`collection_place`].
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use lru::LruCache;
-use parking_lot::Mutex;
-
 use super::flights::{Flights, Landing};
+use super::prelude::*;
 use super::version::version_of;
 use crate::codec::record::{encode, stamp};
-use crate::database::bounded::{OfBytes, of_entries};
-use crate::database::{EntryKey, PartitionKey, Source};
-use crate::model::api::Version;
-use crate::model::clock::Clock;
-use crate::model::{AttributeValue, Error, Item, Key, TableName};
+use crate::database::bounded::OfBytes;
 
 /// How long an eventually consistent read may not show a write: the service says that it is usually less than a second.
 const SETTLES_MS: u64 = 5_000;
@@ -97,7 +87,7 @@ struct State {
 pub struct Pages {
     state: Mutex<State>,
     /// When versions were first seen, milliseconds since the epoch.
-    seen: Mutex<LruCache<Version, u64>>,
+    seen: Mutex<OfEntries<Version, u64, VERSIONS_MAX>>,
     flights: Flights<Place, Option<Stored>>,
     ttl_ms: u64,
     clock: Arc<dyn Clock>,
@@ -108,8 +98,7 @@ impl Pages {
         let state =
             State { held: OfBytes::new(bytes_max), last_number: 0, floor: 0, over: HashMap::new(), writing: HashMap::new() };
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        let (state, seen) = (Mutex::new(state), Mutex::new(of_entries(VERSIONS_MAX)));
-        Self { state, seen, flights: Flights::default(), ttl_ms, clock }
+        Self { state: Mutex::new(state), seen: Mutex::default(), flights: Flights::default(), ttl_ms, clock }
     }
 
     /// How long what is held is good.

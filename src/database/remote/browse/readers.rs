@@ -1,13 +1,8 @@
 //! Who reads which folder in the order of its keys, and how far.
 
-use lru::LruCache;
-use parking_lot::Mutex;
-
 use super::pages::Place;
-use crate::database::Source;
-use crate::database::bounded::of_entries;
+use super::prelude::*;
 use crate::expr::order::compare;
-use crate::model::AttributeValue;
 
 /// Folders whose readers are followed.
 const FOLDERS_MAX: usize = 256;
@@ -31,14 +26,8 @@ struct Reader {
 }
 
 /// Who reads which folder, and how far.
-#[derive(Debug)]
-pub struct Readers(Mutex<LruCache<(Source, AttributeValue), Reader>>);
-
-impl Default for Readers {
-    fn default() -> Self {
-        Self(Mutex::new(of_entries(FOLDERS_MAX)))
-    }
-}
+#[derive(Debug, Default)]
+pub struct Readers(Mutex<OfEntries<(Source, AttributeValue), Reader, FOLDERS_MAX>>);
 
 impl Reader {
     fn goes_on(&self, now_ms: u64) -> bool {

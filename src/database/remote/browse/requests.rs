@@ -1,11 +1,10 @@
 //! What is to be read, as requests of the API.
 
-use crate::database::{Database, Rows};
+use super::prelude::*;
 use crate::expr::ProjectionPaths;
-use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
+use crate::expr::read_request::{ReadFilter, ReadRange};
 use crate::expr::write::Writer;
-use crate::model::api::{ConditionParameter, Page, QueryRequest, ReturnConsumedCapacity, ScanRequest};
-use crate::model::{Error, Item};
+use crate::model::api::{ConditionParameter, QueryRequest, ReturnConsumedCapacity, ScanRequest};
 
 /// One page, item by item until `each` fails.
 ///
@@ -36,38 +35,33 @@ pub fn page(service: &dyn Database, request: &ReadRequest, rows: &mut Rows<'_>) 
         None => ConditionParameter::None,
     };
     let projection = request.projection.as_ref().map(|paths: &ProjectionPaths| writer.projection(paths));
+    // Members that both have.
+    macro_rules! asked {
+        ($kind:ident { $($own:ident: $value:expr,)* ..$base:expr }) => {
+            $kind {
+                index_name: request.index_name.clone(),
+                filter,
+                projection_expression: projection,
+                select: request.select.filter(|_| request.projection.is_none()),
+                limit: request.limit,
+                consistent_read: request.consistent_read,
+                exclusive_start_key: request.exclusive_start_key.clone(),
+                return_consumed_capacity: ReturnConsumedCapacity::Indexes,
+                $($own: $value,)*
+                ..$base
+            }
+        };
+    }
+    let table = request.table_name.clone();
     match &request.range {
         ReadRange::Query { condition, forward } => {
             let condition = writer.key_condition(condition)?;
-            let query = QueryRequest::new(request.table_name.clone(), condition, writer.placeholders());
-            let query = QueryRequest {
-                index_name: request.index_name.clone(),
-                filter,
-                projection_expression: projection,
-                select: request.select.filter(|_| request.projection.is_none()),
-                limit: request.limit,
-                consistent_read: request.consistent_read,
-                scan_index_forward: *forward,
-                exclusive_start_key: request.exclusive_start_key.clone(),
-                return_consumed_capacity: ReturnConsumedCapacity::Indexes,
-                ..query
-            };
-            service.query_rows(&query, rows)
+            let query = QueryRequest::new(table, condition, writer.placeholders());
+            service.query_rows(&asked!(QueryRequest { scan_index_forward: *forward, ..query }), rows)
         }
         ReadRange::Scan { segment } => {
-            let scan = ScanRequest {
-                index_name: request.index_name.clone(),
-                filter,
-                projection_expression: projection,
-                placeholders: writer.placeholders(),
-                select: request.select.filter(|_| request.projection.is_none()),
-                limit: request.limit,
-                consistent_read: request.consistent_read,
-                segment: *segment,
-                exclusive_start_key: request.exclusive_start_key.clone(),
-                return_consumed_capacity: ReturnConsumedCapacity::Indexes,
-                ..ScanRequest::new(request.table_name.clone())
-            };
+            let placeholders = writer.placeholders();
+            let scan = asked!(ScanRequest { segment: *segment, placeholders: placeholders, ..ScanRequest::new(table) });
             service.scan_rows(&scan, rows)
         }
     }

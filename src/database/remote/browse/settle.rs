@@ -1,13 +1,13 @@
 //! A service takes a while to make a table, to change it and to remove it. Who does so through the mount goes on when it is done, as
 //! programs do that make a directory and write into it at once.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use super::RemoteDatabase;
+use super::prelude::*;
+use std::thread::sleep;
+use std::time::Instant;
+
 use crate::database::caller;
-use crate::model::TableName;
-use crate::model::api::{DescribeTableRequest, TableStatus};
+use crate::model::api::TableStatus;
 
 /// How often is looked at the table.
 const LOOK_MIN: Duration = Duration::from_millis(10);
@@ -27,9 +27,10 @@ impl RemoteDatabase {
 
     /// One that was made a moment ago may not be told of yet.
     fn has(&self, table: &TableName, status: TableStatus) -> bool {
-        match self.service.describe_table(DescribeTableRequest { table_name: table.clone() }) {
-            Ok(described) => described.table.status == status,
-            Err(error) => status == TableStatus::Creating && error.exception() == "ResourceNotFoundException",
+        match self.service.described(table) {
+            Ok(Some(table)) => table.status == status,
+            Ok(None) => status == TableStatus::Creating,
+            Err(_) => false,
         }
     }
 }

@@ -1,14 +1,7 @@
 //! Who lists which folders in the order in which they were shown, and which come next.
 
-use std::collections::{HashMap, HashSet};
-
-use lru::LruCache;
-use parking_lot::Mutex;
-
-use crate::codec::digest::Digest;
-use crate::codec::key::partition_digest;
-use crate::database::bounded::of_entries;
-use crate::database::{PartitionKey, Source};
+use super::prelude::*;
+use std::collections::HashSet;
 
 /// Sources whose readers are followed.
 const SOURCES_MAX: usize = 8;
@@ -33,14 +26,8 @@ struct Shown {
 }
 
 /// See the module.
-#[derive(Debug)]
-pub struct Siblings(Mutex<LruCache<Source, Shown>>);
-
-impl Default for Siblings {
-    fn default() -> Self {
-        Self(Mutex::new(of_entries(SOURCES_MAX)))
-    }
-}
+#[derive(Debug, Default)]
+pub struct Siblings(Mutex<OfEntries<Source, Shown, SOURCES_MAX>>);
 
 impl Siblings {
     /// The folders of a source are shown from the first one on.

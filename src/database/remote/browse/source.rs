@@ -1,17 +1,14 @@
 //! The keys of a table or an index, and what is asked of it.
 
-use std::sync::Arc;
-
+use super::prelude::*;
 use super::tables::Described;
-use crate::codec::record::{Record, encode};
-use crate::database::{EntryKey, PartitionKey, Position, Source};
+use crate::codec::record::encode;
 use crate::engine::base::item_key::{KeyRole, is_empty_key, key_bytes, key_of_parameter};
 use crate::engine::index::first_names;
-use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::expr::read_request::ReadRange;
 use crate::expr::{KeyConditionShape, ProjectionPaths, SortRange};
 use crate::model::api::TableStatus;
-use crate::model::error::StoreError;
-use crate::model::{AttributeValue, DocumentPath, Error, IndexKind, IndexSchema, Item, Key, KeyAttribute};
+use crate::model::{DocumentPath, IndexKind, IndexSchema, KeyAttribute};
 
 /// A source that can be read.
 #[derive(Debug, Clone)]

@@ -1,20 +1,13 @@
 //! Definitions of tables, for a while. A change of one's own ends what is held of its table.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
-use std::time::Duration;
-
-use parking_lot::Mutex;
+use super::prelude::*;
+use std::collections::BTreeSet;
 
 use super::commits::Commits;
 use super::flights::Flights;
-use crate::database::Database;
-use crate::model::api::{
-    DescribeTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
-};
-use crate::model::clock::Clock;
+use crate::model::TableSchema;
+use crate::model::api::{DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription};
 use crate::model::error::RemoteError;
-use crate::model::{Error, TableName, TableSchema};
 
 /// Ten times what an account of AWS may have.
 const TABLES_MAX: usize = 100_000;
@@ -116,12 +109,10 @@ impl Tables {
             Some((.., Known::Table(Some(before)))) => Some(Arc::clone(before)),
             _ => None,
         };
-        let known =
-            self.known(about, own_writes, || match service.describe_table(DescribeTableRequest { table_name: table.clone() }) {
-                Ok(response) => Ok(Known::Table(Some(Arc::new(described(response.table, before.as_deref()))))),
-                Err(error) if error.exception() == "ResourceNotFoundException" => Ok(Known::Table(None)),
-                Err(error) => Err(error),
-            })?;
+        let known = self.known(about, own_writes, || {
+            let table = service.described(table)?;
+            Ok(Known::Table(table.map(|table| Arc::new(described(table, before.as_deref())))))
+        })?;
         Ok(if let Known::Table(table) = known { table } else { None })
     }
 

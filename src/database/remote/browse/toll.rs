@@ -1,13 +1,9 @@
 //! What listings, scans and samples have cost so far, page after page, in however many portions they are read.
 
+use super::prelude::*;
 use std::collections::VecDeque;
 
-use parking_lot::Mutex;
-
-use crate::expr::read_request::ReadRequest;
-use crate::model::api::Page;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
-use crate::model::{Item, TableName};
 
 /// Units of an eventually consistent read of 4 KB.
 pub const UNITS_A_READ: f64 = 0.5;

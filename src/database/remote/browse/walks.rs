@@ -1,25 +1,15 @@
 //! Listings under way: their pages, and what waits for its reader.
 
+use super::prelude::*;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-
-use lru::LruCache;
-use parking_lot::Mutex;
 
 use super::pages::Pages;
 use super::requests;
 use super::source::{Readable, position};
 use super::toll::Toll;
-use crate::codec::digest::Digest;
-use crate::codec::key::partition_digest;
-use crate::codec::record::Record;
-use crate::database::bounded::of_entries;
-use crate::database::{Database, Entries, EntryKey, EntryStat, Position, Source, caller};
-use crate::expr::read_request::ReadRequest;
-use crate::model::error::StoreError;
-use crate::model::{Error, Item};
+use crate::database::{EntryStat, caller};
 
 /// Listings that somebody may go on with.
 const WALKS_MAX: usize = 64;
@@ -59,19 +49,13 @@ pub enum Next {
 }
 
 /// A listing under way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Walk {
     pub rows: VecDeque<Row>,
     pub next: Next,
     pub pages: usize,
     pub toll: Toll,
-    pub seen: LruCache<Digest, ()>,
-}
-
-impl Default for Walk {
-    fn default() -> Self {
-        Self { rows: VecDeque::new(), next: Next::Done, pages: 0, toll: Toll::default(), seen: of_entries(COLLECTIONS_SEEN_MAX) }
-    }
+    pub seen: OfEntries<Digest, (), COLLECTIONS_SEEN_MAX>,
 }
 
 /// Who goes on: what is listed, after this place, since then in milliseconds of the clock.

@@ -1,21 +1,17 @@
 //! Own writes: under what condition they are sent, and what they leave behind.
 
-use std::sync::Arc;
-
 use super::RemoteDatabase;
 use super::commits::Commits;
 use super::pages::{Left, Pages, Place, collection_place};
+use super::prelude::*;
 use super::source::{Readable, base_entry};
 use super::version::{COMPARED_MAX, is_absent, is_unchanged};
-use crate::codec::record::Record;
 use crate::database::item_writes::{Effect, ItemWrite};
-use crate::database::{Done, Source};
 use crate::expr::PlaceholderUse;
 use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::write::Writer;
-use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
+use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, WriteListener};
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{Error, Item, Key, TableName};
 
 /// An item that is to be written.
 #[derive(Debug)]
