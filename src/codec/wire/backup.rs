@@ -4,19 +4,17 @@ use serde_json::{Value, json};
 
 use super::create_table::{self, GlobalIndex, LocalIndex};
 use super::declared::*;
-use super::error::WireError;
 use super::names::{self, NAME_RULES};
-use super::shape::{Member, Members, Rule, Shape};
 use super::table_description::{self, timestamp};
 use super::table_settings;
 use super::write::object;
+use crate::model::TableSchema;
 use crate::model::api::backup::*;
 use crate::model::api::{IndexDefinition, TableDescription};
 use crate::model::arn;
 use crate::model::error::RecoveryError;
 use crate::model::schema::{BillingMode, IndexKind, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput};
-use crate::model::{TableName, TableSchema, Word};
 
 backup!(wire);
 

@@ -3,18 +3,15 @@
 
 use super::capacity::{self, Units};
 use super::declared::*;
-use super::error::WireError;
 use super::members::{self, AttributesToGet, Names};
-use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::write::{self, Context, ObjectWriter};
+use super::write::{self, Context};
 use super::{answer, attribute_value, names};
-use crate::codec::json::document::{Json, List};
+use crate::codec::json::document::List;
 use crate::codec::row::{BatchRows, Row};
 use crate::model::api::batches::batches;
 use crate::model::api::*;
 use crate::model::error::{BatchError, ExpressionError, StoreError, ValueError};
 use crate::model::limits::{BATCH_GET_KEYS_MAX, BATCH_WRITE_REQUESTS_MAX};
-use crate::model::{Error, Item, TableName};
 
 batches!(wire);
 

@@ -4,13 +4,9 @@ use std::collections::BTreeMap;
 
 use super::answer;
 use super::declared::*;
-use super::error::WireError;
-use super::shape::{Members, Shape, Structure};
-use super::write::{self, ObjectWriter};
-use crate::codec::json::document::Json;
+use super::write::{self};
 use crate::model::api::common::common;
 use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedCapacity};
-use crate::model::{Error, Item, TableName};
 
 common!(wire);
 

@@ -3,22 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use super::declared::*;
-use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
-use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_settings::{
     ON_DEMAND_THROUGHPUT, SSE_SPECIFICATION, STREAM_SPECIFICATION, Settings, TABLE_CLASS, TAGS, WARM_THROUGHPUT,
 };
-use super::write::{ObjectWriter, add, object};
+use super::write::{add, object};
 use super::{table_description, table_members, table_settings};
-use crate::codec::json::document::Json;
-use crate::model::Word;
 use crate::model::api::TableDescription;
 use crate::model::api::create_table::*;
 use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, NON_KEY_ATTRIBUTES_MAX};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use crate::model::{IndexSchema, TableName, TableSchema, TableSettings};
+use crate::model::{IndexSchema, TableSchema, TableSettings};
 
 create_table!(wire);
 

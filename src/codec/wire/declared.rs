@@ -1,14 +1,15 @@
 //! The wire forms of what `model::api::declare` declares: of each line the member's shape, reading it, and writing it, for a
-//! request as for an answer.
+//! request as for an answer. Whoever has them in its file names all of this, with what a wire form is made of.
 
 use super::answer as answers;
-use super::error::WireError;
+pub use super::error::WireError;
 pub use super::field::*;
 use super::members;
-use super::shape::{Member, Members, Shape, Structure};
-use super::write::{Context, ObjectWriter};
-use crate::codec::json::document::Json;
-use crate::model::{Error, TableName};
+pub use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::write::Context;
+pub use super::write::ObjectWriter;
+pub use crate::codec::json::document::Json;
+pub use crate::model::{Error, IndexName, Item, TableName, Word};
 
 /// The table of a request that breaks no rule, if it was read to check it.
 pub type Checked = Result<Option<TableName>, WireError>;
@@ -169,7 +170,7 @@ macro_rules! wire_form {
     )* }) => {
         const _: () = {
             #[allow(unused_imports)]
-            use $crate::codec::{json::document::Json, wire::{declared::*, error::WireError, names, members, shape::*, write::ObjectWriter}};
+            use $crate::codec::wire::{declared::*, members, names};
 
             // The members' names.
             #[allow(non_upper_case_globals, dead_code)]
@@ -193,7 +194,7 @@ macro_rules! wire_form {
                 }
 
                 #[allow(unused_variables)]
-                fn read_members(members: Members<'_>, table: Option<$crate::model::TableName>, sender: Sender) -> Result<Self, WireError> {
+                fn read_members(members: Members<'_>, table: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
                     Ok(Self { $($field: read_or!($how table, members, Self::$field, sender, $kind, ($($form)?))),* })
                 }
 

@@ -3,13 +3,10 @@
 use serde_json::Value;
 
 use super::declared::*;
-use super::shape::{Members, Structure};
 use super::table_description::timestamp;
 use super::write::object;
 use super::{members, names};
-use crate::codec::json::document::Json;
 use crate::model::api::insights::*;
-use crate::model::{IndexName, TableName, Word};
 
 insights!(wire);
 

@@ -3,17 +3,12 @@
 
 use super::capacity::Consumed;
 use super::declared::*;
-use super::error::WireError;
 use super::legacy::{ATTRIBUTE_UPDATES, ByAttribute, Condition};
 use super::members::{self, ATTRIBUTES_TO_GET, AttributesToGet, Names, NamesAndValues};
 use super::names;
-use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::write::ObjectWriter;
-use crate::codec::json::document::Json;
 use crate::model::api::items::items;
 use crate::model::api::*;
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{Item, TableName, Word};
 
 items!(wire);
 

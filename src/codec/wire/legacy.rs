@@ -2,15 +2,11 @@
 //! to say.
 
 use super::declared::*;
-use super::error::WireError;
 use super::members::{CONDITION_EXPRESSION, CONDITIONAL_OPERATOR};
-use super::shape::{Element, Member, Members, Shape, Structure};
-use super::write::ObjectWriter;
-use crate::codec::json::document::Json;
+use crate::model::AttributeValue;
 use crate::model::api::ConditionParameter;
 use crate::model::api::legacy::*;
 use crate::model::attribute_value::check_attribute_name;
-use crate::model::{AttributeValue, Word};
 
 legacy!(wire);
 

@@ -2,13 +2,10 @@
 
 use super::capacity::Consumed;
 use super::declared::*;
-use super::error::WireError;
 use super::legacy::{Conditions, QueryFilter, ScanFilter};
 use super::members::{self, AttributesToGet, EXCLUSIVE_START_KEY, NamesAndValues};
-use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::write::{Context, ObjectWriter};
+use super::write::Context;
 use super::{answer, attribute_value, names};
-use crate::codec::json::document::Json;
 use crate::codec::row::{Row, Rows};
 use crate::model::api::legacy::{ConditionalOperator, LegacyCondition};
 use crate::model::api::pages::pages;
@@ -16,7 +13,6 @@ use crate::model::api::*;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{QueryError, StoreError, ValueError};
 use crate::model::limits::SEGMENTS_MAX;
-use crate::model::{Error, IndexName, Item, TableName, Word};
 
 pages!(wire);
 

@@ -4,12 +4,8 @@
 use serde_json::{Value, json};
 
 use super::declared::*;
-use super::error::WireError;
-use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::write::{self, ObjectWriter};
+use super::write::{self};
 use super::{members, table_settings};
-use crate::codec::json::document::Json;
-use crate::model::TableName;
 use crate::model::api::StreamName;
 use crate::model::api::resource::*;
 use crate::model::arn::{self, ACCOUNT, REGION};

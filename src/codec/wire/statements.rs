@@ -2,18 +2,15 @@
 
 use super::capacity::{self, Consumed, PlainUnits, Units};
 use super::declared::*;
-use super::error::WireError;
-use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::transactions::Found;
-use super::write::{Context, ObjectWriter};
+use super::write::Context;
 use super::{answer, fault, members};
-use crate::codec::json::document::Json;
+use crate::model::AttributeValue;
 use crate::model::api::statements::statements;
 use crate::model::api::*;
 use crate::model::error::ValueError;
 use crate::model::error::exception::VALIDATION;
 use crate::model::limits::*;
-use crate::model::{AttributeValue, Error, Item, TableName};
 
 statements!(wire);
 

@@ -3,17 +3,13 @@
 
 use super::answer;
 use super::declared::*;
-use super::error::WireError;
-use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::write::{self, ObjectWriter};
+use super::write::{self};
 use crate::codec::dynamodb_json;
-use crate::codec::json::document::Json;
 use crate::model::api::streams::{ShardRange, streams};
 use crate::model::api::*;
 use crate::model::arn::{self, REGION};
 use crate::model::error::StreamError;
 use crate::model::limits::{LIST_STREAMS_MAX, STREAM_RECORDS_MAX};
-use crate::model::{Error, TableName, Word};
 
 streams!(wire);
 

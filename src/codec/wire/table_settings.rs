@@ -3,13 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::declared::*;
-use super::error::WireError;
-use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::table_members::told;
-use super::write::{ObjectWriter, add, object};
-use crate::codec::json::document::Json;
+use super::write::{add, object};
 use crate::model::TableSettings;
-use crate::model::Word;
 use crate::model::api::update_table::StreamSpecification;
 use crate::model::error::{ResourceError, SchemaError};
 use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};

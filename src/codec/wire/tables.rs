@@ -1,11 +1,7 @@
 //! ListTables, DescribeTable, DeleteTable: what they have beside their declarations.
 
 use super::declared::*;
-use super::error::WireError;
-use super::shape::{Shape, Structure};
 use super::{answer, table_answer, table_description};
-use crate::codec::json::document::Json;
-use crate::model::TableName;
 use crate::model::api::tables::*;
 use crate::model::limits::LIST_TABLES_MAX;
 

@@ -3,19 +3,15 @@
 
 use super::capacity::{self, ReadUnits, Units};
 use super::declared::*;
-use super::error::WireError;
 use super::legacy::Condition;
 use super::members::{self, Names, NamesAndValues};
-use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::write::{self, ObjectWriter};
+use super::write::{self};
 use super::{answer, names};
-use crate::codec::json::document::Json;
 use crate::model::api::transactions::transactions;
 use crate::model::api::*;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{Cancellation, TransactionError, ValueError};
 use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
-use crate::model::{Error, Item, TableName};
 
 transactions!(wire);
 

@@ -3,18 +3,14 @@
 use serde_json::{Value, json};
 
 use super::declared::*;
-use super::error::WireError;
 use super::members::{self, NamesAndValues};
-use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::timestamp;
 use super::write::{object, string};
 use crate::codec::digest::{hex, unhex};
-use crate::codec::json::document::Json;
 use crate::model::api::transfer::*;
 use crate::model::api::{CreateTableRequest, Placeholders};
 use crate::model::arn::{ACCOUNT, REGION};
 use crate::model::error::{RecoveryError, ResourceError};
-use crate::model::{TableName, Word};
 
 transfer!(wire);
 

@@ -2,18 +2,13 @@
 
 use super::create_table::CreateIndex;
 use super::declared::*;
-use super::error::WireError;
-use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_settings::KnownClass;
-use super::write::ObjectWriter;
 use super::{members, names};
-use crate::codec::json::document::Json;
 use crate::model::api::update_table::*;
 use crate::model::api::{IndexDefinition, StreamViewType, TableDescription};
 use crate::model::error::UpdateTableError;
 use crate::model::schema::{BillingMode, KeyAttribute, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput, TableClass, WarmThroughput};
-use crate::model::{IndexName, TableName};
 
 update_table!(wire);
 

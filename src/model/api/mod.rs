@@ -29,45 +29,20 @@ pub mod transfer;
 pub mod update_table;
 pub mod verbatim;
 
-pub use batches::{
-    BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, TableKeys,
-    TableWrites, WriteRequest,
-};
-pub use commit::{CallContext, CommitInline, CommitObserver, Committed, Done, Then, WaitPolicy, WriteListener, Written};
-pub use common::{
-    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
-    ReturnValues, Select, UpdateReturnValues, Version,
-};
-pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
-pub use items::{
-    DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, PutItemRequest, PutItemResponse, UpdateItemRequest,
-    UpdateItemResponse, UpdateParameter,
-};
+pub use batches::*;
+pub use commit::*;
+pub use common::*;
+pub use create_table::*;
+pub use items::*;
 pub use operation::Call;
-pub use pages::{QueryRequest, QueryResponse, ScanRequest, ScanResponse, Segment};
-pub use statements::{
-    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ExecuteStatementRequest,
-    ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse, TransactStatement,
-};
-pub use streams::{
-    DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
-    GetShardIteratorResponse, ListStreamsRequest, ListStreamsResponse, Origin, SequenceNumber, Shard, ShardPosition, ShardRange,
-    StreamEvent, StreamName, StreamRecord, StreamStatus,
-};
+pub use pages::*;
+pub use statements::*;
+pub use streams::*;
 pub use table_control::TableControl;
-pub use tables::{
-    DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse, IndexDescription, IndexLag,
-    IndexProgress, ListTablesRequest, ListTablesResponse, TableDescription, TableStatus,
-};
-pub use time_to_live::{
-    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
-    UpdateTimeToLiveResponse,
-};
-pub use transactions::{
-    TransactAction, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse, TransactWrite, TransactWriteItemsRequest,
-    TransactWriteItemsResponse,
-};
-pub use update_table::{UpdateTableRequest, UpdateTableResponse};
+pub use tables::*;
+pub use time_to_live::*;
+pub use transactions::*;
+pub use update_table::*;
 pub use verbatim::VerbatimRequest;
 
 pub use super::settings::StreamViewType;
