@@ -1,7 +1,7 @@
 //! A DynamoDB elsewhere: how it is reached, what may be spent of it, and `mount --remote`.
 
-#[cfg(feature = "remote")]
 use crate::cli::prelude::*;
+#[cfg(feature = "remote")]
 use crate::database::remote::budget::{Meter, Purse};
 
 /// A day: longer is a mistake.
