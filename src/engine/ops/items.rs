@@ -180,9 +180,6 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, guard:
     transaction.held_values.change(stored.record()?)?;
     guard.check(&stored)?;
     let existed = stored.record()?.is_some();
-    if request.require_item && !existed {
-        return Err(Error::ConditionalCheckFailed { item: None });
-    }
     let attributes = match request.return_values {
         ReturnValues::AllOld => stored.item()?.cloned(),
         ReturnValues::None => None,

@@ -80,8 +80,6 @@ declare! { $ items
         default return_consumed_capacity: ReturnConsumedCapacity,
         data table_name: TableName,
         ..<OldValues as Group<ReturnValues>>::MEMBERS,
-        /// That there is no item is a condition that fails.
-        default require_item: bool,
         /// `ReturnItemCollectionMetrics` is SIZE.
         default return_item_collection_metrics: bool as Size,
         /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
