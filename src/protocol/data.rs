@@ -11,7 +11,6 @@ use crate::model::error::Layer;
 
 pub const OPERATIONS: &[Operation] = &[
     serve!(GetItem).read_by(Layer::Read),
-    serve!(DescribeItem).read_by(Layer::Read),
     serve!(PutItem).read_by(Layer::Write),
     serve!(UpdateItem).read_by(Layer::Write),
     serve!(DeleteItem).read_by(Layer::Write),

@@ -14,8 +14,8 @@ use crate::engine::{index, parked, write};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
 use crate::model::api::parked::{ParkRequest, ParkedChange};
 use crate::model::api::{
-    ConsumedCapacity, DeleteItemRequest, DeleteItemResponse, DescribeItemRequest, DescribeItemResponse, GetItemRequest,
-    GetItemResponse, Placeholders, PutItemRequest, PutItemResponse, ReturnValues, UpdateItemRequest, UpdateItemResponse,
+    ConsumedCapacity, DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest,
+    PutItemResponse, ReturnValues, UpdateItemRequest, UpdateItemResponse,
 };
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{AttributeValue, Error};
@@ -49,18 +49,6 @@ impl Engine {
         let units = read_units(bytes, request.consistent_read);
         view.charge_item(&table, &address, units)?;
         Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity { table: units, ..ConsumedCapacity::default() } })
-    }
-
-    /// DescribeItem: what is known of an item beside its attributes. It consumes nothing.
-    ///
-    /// # Errors
-    /// `ResourceNotFound`, `Key`; those of the store.
-    pub fn describe_item(&self, request: &DescribeItemRequest) -> Result<DescribeItemResponse, Error> {
-        let view = self.view()?;
-        let table = view.active_table(&request.table_name)?;
-        let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
-        let record = view.entry(&EntryAddress::of_item(table.source, &key))?;
-        Ok(DescribeItemResponse { size_bytes: record.map(|record| record.item_bytes().into()) })
     }
 }
 

@@ -51,17 +51,6 @@ declare! { $ items
         always consumed_capacity: ConsumedCapacity as Consumed,
     }
 
-    DescribeItemRequest = "DescribeItemInput" fn new(table_name: TableName, key: Item) {
-        data table_name: TableName,
-        /// The key attributes by name, as sent.
-        required key: Item,
-    }
-
-    DescribeItemResponse {
-        /// DynamoDB size; `None` when there is no such item.
-        optional size_bytes: u64,
-    }
-
     PutItemRequest = "PutItemInput" by check_write fn new(table_name: TableName, item: Item) {
         default return_consumed_capacity: ReturnConsumedCapacity,
         data table_name: TableName,

@@ -28,7 +28,6 @@ macro_rules! operations {
     ($with:ident) => {
         $with! {
             Reads GetItem get_item(GetItemRequest) -> GetItemResponse;
-            Reads DescribeItem describe_item(DescribeItemRequest) -> DescribeItemResponse;
             Writes PutItem put_item(PutItemRequest) -> PutItemResponse;
             Writes UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse;
             Writes DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse;
