@@ -1,6 +1,8 @@
 //! What the operations beside tables and items refuse: tags, policies, backups, recovery, export, import, and families of
 //! operations for which there is nothing (docs/dynamodb.md 18, 20, 21).
 
+use super::value::INVALID;
+
 /// Of tags and resource ARNs: ValidationException where nothing else is said.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
@@ -12,14 +14,12 @@ pub enum ResourceError {
     TagKey(String),
     #[error("The Tag Value provided is invalid, Value: {0}")]
     TagValue(String),
-    #[error("One or more parameter values were invalid: ARNs must start with 'arn:': {0}")]
+    #[error("{INVALID}ARNs must start with 'arn:': {0}")]
     NotAnArn(String),
     /// Of another account or service: AccessDeniedException.
     #[error("User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn}", account = crate::model::arn::ACCOUNT)]
     Denied { operation: &'static str, arn: String },
-    #[error(
-        "One or more parameter values were invalid: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {0}"
-    )]
+    #[error("{INVALID}Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {0}")]
     NotATable(String),
     #[error("Invalid TableArn: Invalid ResourceArn provided as input {0}")]
     OtherRegion(String),
@@ -98,11 +98,9 @@ pub enum RecoveryError {
     #[error("Exactly one of SourceTableName and SourceTableArn must be given")]
     RestoreSourceChoice,
     /// ValidationException.
-    #[error(
-        "One or more parameter values were invalid: No index of the source table has the key schema and projection of index: {0}"
-    )]
+    #[error("{INVALID}No index of the source table has the key schema and projection of index: {0}")]
     OverrideIndex(String),
     /// ValidationException.
-    #[error("One or more parameter values were invalid: {0}")]
+    #[error("{INVALID}{0}")]
     Parameter(&'static str),
 }

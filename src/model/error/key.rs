@@ -1,12 +1,13 @@
 //! Bad keys: of an item put, of a `Key` parameter, and index keys in an item (docs/dynamodb.md 6.2, 9.4).
 
+use super::value::INVALID;
 use crate::model::attribute_value::AttributeType;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum KeyError {
-    #[error("One or more parameter values were invalid: Missing the key {0} in the item")]
+    #[error("{INVALID}Missing the key {0} in the item")]
     Missing(String),
-    #[error("One or more parameter values were invalid: Type mismatch for key {name} expected: {expected} actual: {actual}")]
+    #[error("{INVALID}Type mismatch for key {name} expected: {expected} actual: {actual}")]
     TypeMismatch { name: String, expected: AttributeType, actual: AttributeType },
     /// Of a `Key` parameter: an attribute missing, extra or of another type.
     #[error("The provided key element does not match the schema")]
@@ -20,15 +21,11 @@ pub enum KeyError {
     )]
     EmptyBinary(String),
     // The missing blank is the service's own.
-    #[error("One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes")]
+    #[error("{INVALID}Size of hashkey has exceeded the maximum size limit of2048 bytes")]
     PartitionTooLarge,
-    #[error(
-        "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
-    )]
+    #[error("{INVALID}Aggregated size of all range keys has exceeded the size limit of 1024 bytes")]
     SortTooLarge,
-    #[error(
-        "One or more parameter values were invalid: Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}"
-    )]
+    #[error("{INVALID}Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}")]
     IndexTypeMismatch { index: String, name: String, expected: AttributeType, actual: AttributeType },
     #[error(
         "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: {index}, IndexKey: {name}"

@@ -1,5 +1,6 @@
 //! Bad combinations in GetItem, Query and Scan (docs/dynamodb.md 13.2, 13.6, 13.7).
 
+use super::value::INVALID;
 use super::{KeyError, ValueError};
 
 const FAULT_PREFIX: &str = "One or more parameter values were invalid: ";
@@ -30,19 +31,17 @@ pub enum QueryError {
     #[error("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")]
     AllProjectedWithoutIndex,
     #[error(
-        "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index {0} because its projection type is not ALL"
+        "{INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index {0} because its projection type is not ALL"
     )]
     AllAttributesOnGlobal(String),
     /// `names` joined by `, `.
-    #[error("One or more parameter values were invalid: Global secondary index {index} does not project [{names}]")]
+    #[error("{INVALID}Global secondary index {index} does not project [{names}]")]
     NotProjected { index: String, names: String },
     /// `parameter` is `Filter Expression`, `QueryFilter`.
     #[error("{parameter} can only contain non-primary key attributes: Primary key attribute: {name}")]
     FilterOnKey { parameter: &'static str, name: String },
     /// `names` joined by `, `.
-    #[error(
-        "One or more parameter values were invalid: Secondary index {index} does not project one or more filter attributes: [{names}]"
-    )]
+    #[error("{INVALID}Secondary index {index} does not project one or more filter attributes: [{names}]")]
     FilterNotProjected { index: String, names: String },
     /// A document path into a key attribute.
     #[error("Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {role}: {name}")]

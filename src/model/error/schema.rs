@@ -1,14 +1,12 @@
 //! Bad CreateTable requests (docs/dynamodb.md 11.1, 9.2).
 
+use super::value::INVALID;
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
-    #[error(
-        "One or more parameter values were invalid: Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
-    )]
+    #[error("{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")]
     ThroughputOnDemand,
-    #[error(
-        "One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
-    )]
+    #[error("{INVALID}ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")]
     ThroughputMissing,
     #[error("Given value {value} for {member} is out of bounds")]
     ThroughputRange { member: &'static str, value: u64 },
@@ -18,7 +16,7 @@ pub enum SchemaError {
     KeysWithoutDefinition,
     /// `keys` and `definitions` are joined by `, `.
     #[error(
-        "One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [{keys}], AttributeDefinitions: [{definitions}]"
+        "{INVALID}Some index key attributes are not defined in AttributeDefinitions. Keys: [{keys}], AttributeDefinitions: [{definitions}]"
     )]
     UndefinedKeys { keys: String, definitions: String },
     #[error("Both the Hash Key and the Range Key element in the KeySchema have the same name")]
@@ -28,82 +26,66 @@ pub enum SchemaError {
     #[error("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")]
     SecondNotRange,
     #[error(
-        "One or more parameter values were invalid: Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"
+        "{INVALID}Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"
     )]
     UnusedDefinitions,
-    #[error(
-        "One or more parameter values were invalid: Some AttributeDefinitions are not used. AttributeDefinitions: [{definitions}], keys used: [{used}]"
-    )]
+    #[error("{INVALID}Some AttributeDefinitions are not used. AttributeDefinitions: [{definitions}], keys used: [{used}]")]
     UnusedDefinitionsWithIndexes { definitions: String, used: String },
-    #[error("One or more parameter values were invalid: List of {0} is empty")]
+    #[error("{INVALID}List of {0} is empty")]
     EmptyIndexList(&'static str),
-    #[error(
-        "One or more parameter values were invalid: Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
-    )]
+    #[error("{INVALID}Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex")]
     LocalOnHashOnly,
-    #[error("One or more parameter values were invalid: Index KeySchema does not have a range key for index: {0}")]
+    #[error("{INVALID}Index KeySchema does not have a range key for index: {0}")]
     LocalWithoutRange(String),
     #[error(
-        "One or more parameter values were invalid: Index KeySchema does not have the same leading hash key as table KeySchema for index: {index}. index hash key: {index_key}, table hash key: {table_key}"
+        "{INVALID}Index KeySchema does not have the same leading hash key as table KeySchema for index: {index}. index hash key: {index_key}, table hash key: {table_key}"
     )]
     LocalOtherHash { index: String, index_key: String, table_key: String },
-    #[error("One or more parameter values were invalid: Unknown ProjectionType: null")]
+    #[error("{INVALID}Unknown ProjectionType: null")]
     ProjectionTypeMissing,
-    #[error("One or more parameter values were invalid: ProjectionType is {0}, but NonKeyAttributes is specified")]
+    #[error("{INVALID}ProjectionType is {0}, but NonKeyAttributes is specified")]
     NonKeyAttributesUnwanted(&'static str),
-    #[error("One or more parameter values were invalid: ProjectionType is INCLUDE, but NonKeyAttributes is not specified")]
+    #[error("{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified")]
     NonKeyAttributesMissing,
-    #[error("One or more parameter values were invalid: Duplicate element in NonKeyAttributes: {0}")]
+    #[error("{INVALID}Duplicate element in NonKeyAttributes: {0}")]
     DuplicateNonKeyAttribute(String),
-    #[error("One or more parameter values were invalid: Duplicate index name: {0}")]
+    #[error("{INVALID}Duplicate index name: {0}")]
     DuplicateIndexName(String),
-    #[error("One or more parameter values were invalid: Number of LocalSecondaryIndexes exceeds per-table limit of 5")]
+    #[error("{INVALID}Number of LocalSecondaryIndexes exceeds per-table limit of 5")]
     TooManyLocal,
-    #[error("One or more parameter values were invalid: GlobalSecondaryIndex count exceeds the per-table limit of 20")]
+    #[error("{INVALID}GlobalSecondaryIndex count exceeds the per-table limit of 20")]
     TooManyGlobal,
-    #[error("One or more parameter values were invalid: The KeySchema exceeds the maximum allowed number of {0} key attributes")]
+    #[error("{INVALID}The KeySchema exceeds the maximum allowed number of {0} key attributes")]
     TooManyKeyAttributes(&'static str),
-    #[error(
-        "One or more parameter values were invalid: All HASH key attributes must precede RANGE key attributes in the KeySchema"
-    )]
+    #[error("{INVALID}All HASH key attributes must precede RANGE key attributes in the KeySchema")]
     HashAfterRange,
     #[error("The KeySchema contains multiple key attributes with the same name")]
     RepeatedKeyAttribute,
-    #[error(
-        "One or more parameter values were invalid: ProvisionedThroughput should not be specified for index: {0} when BillingMode is PAY_PER_REQUEST"
-    )]
+    #[error("{INVALID}ProvisionedThroughput should not be specified for index: {0} when BillingMode is PAY_PER_REQUEST")]
     IndexThroughputOnDemand(String),
-    #[error("One or more parameter values were invalid: ProvisionedThroughput is not specified for index: {0}")]
+    #[error("{INVALID}ProvisionedThroughput is not specified for index: {0}")]
     IndexThroughputMissing(String),
-    #[error(
-        "One or more parameter values were invalid: Number of attributes in NonKeyAttributes over all indexes exceeds the limit of 100"
-    )]
+    #[error("{INVALID}Number of attributes in NonKeyAttributes over all indexes exceeds the limit of 100")]
     TooManyProjected,
     /// `MaxReadRequestUnits` or `MaxWriteRequestUnits`.
-    #[error(
-        "One or more parameter values were invalid: {0} for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED."
-    )]
+    #[error("{INVALID}{0} for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED.")]
     OnDemandOnProvisioned(&'static str),
     /// `of` is `table` or `index : I`.
-    #[error(
-        "One or more parameter values were invalid: Requested {member} for OnDemandThroughput for {of} is outside of valid range"
-    )]
+    #[error("{INVALID}Requested {member} for OnDemandThroughput for {of} is outside of valid range")]
     OnDemandRange { member: &'static str, of: String },
     /// `than` is what the table or index begins with.
-    #[error("One or more parameter values were invalid: Requested {member} for WarmThroughput for {of} is lower than {than}")]
+    #[error("{INVALID}Requested {member} for WarmThroughput for {of} is lower than {than}")]
     WarmBelowInitial { member: &'static str, of: String, than: &'static str },
-    #[error("One or more parameter values were invalid: Table is being created with a stream enabled, UpdateViewType is required")]
+    #[error("{INVALID}Table is being created with a stream enabled, UpdateViewType is required")]
     StreamViewTypeMissing,
-    #[error(
-        "One or more parameter values were invalid: Table is being created with a stream disabled, UpdateViewType should not be specified"
-    )]
+    #[error("{INVALID}Table is being created with a stream disabled, UpdateViewType should not be specified")]
     StreamViewTypeUnwanted,
     /// `SSEType` or `KMSMasterKeyId`.
-    #[error("One or more parameter values were invalid: {0} can not be specified if Enabled is false")]
+    #[error("{INVALID}{0} can not be specified if Enabled is false")]
     EncryptionOff(&'static str),
-    #[error("One or more parameter values were invalid: SSEType KMS is required if KMSMasterKeyId is specified")]
+    #[error("{INVALID}SSEType KMS is required if KMSMasterKeyId is specified")]
     EncryptionKeyWithoutKms,
-    #[error("One or more parameter values were invalid: SSEType AES256 is not supported")]
+    #[error("{INVALID}SSEType AES256 is not supported")]
     EncryptionType,
     #[error(
         "Invalid table-class parameter provided. Please try again with a valid table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS]."

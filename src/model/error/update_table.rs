@@ -1,5 +1,6 @@
 //! Bad UpdateTable requests (docs/dynamodb.md 11.3), and what control operations refuse for a table's state or a limit.
 
+use super::value::INVALID;
 use crate::model::limits::SAVED_QUERIES_MAX;
 
 /// ValidationException.
@@ -9,19 +10,15 @@ pub enum UpdateTableError {
         "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required"
     )]
     Nothing,
-    #[error("One or more parameter values were invalid: List of GlobalSecondaryIndexUpdates is empty")]
+    #[error("{INVALID}List of GlobalSecondaryIndexUpdates is empty")]
     NoIndexUpdates,
     #[error(
-        "One or more parameter values were invalid: One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete must not be null"
+        "{INVALID}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete must not be null"
     )]
     NoIndexAction,
-    #[error(
-        "One or more parameter values were invalid: Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
-    )]
+    #[error("{INVALID}Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object")]
     SeveralIndexActions,
-    #[error(
-        "One or more parameter values were invalid: Only one global secondary index update per index is allowed simultaneously. Index: {0}"
-    )]
+    #[error("{INVALID}Only one global secondary index update per index is allowed simultaneously. Index: {0}")]
     SameIndexTwice(String),
     /// `of` is `table` or `index I`.
     #[error(
@@ -29,12 +26,12 @@ pub enum UpdateTableError {
     )]
     SameThroughput { of: String, kind: &'static str, read: u64, write: u64 },
     #[error(
-        "One or more parameter values were invalid: The only Updates for index: {0} when TableThroughputMode is PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput"
+        "{INVALID}The only Updates for index: {0} when TableThroughputMode is PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput"
     )]
     IndexThroughputOnDemand(String),
-    #[error("One or more parameter values were invalid: ProvisionedThroughput must be specified when BillingMode is PROVISIONED")]
+    #[error("{INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED")]
     ThroughputRequired,
-    #[error("One or more parameter values were invalid: ProvisionedThroughput must be specified for index: {0}")]
+    #[error("{INVALID}ProvisionedThroughput must be specified for index: {0}")]
     IndexThroughputRequired(String),
     #[error("Cannot {action} an index that is not a GlobalSecondaryIndex: {index}")]
     LocalIndex { action: &'static str, index: String },
@@ -46,48 +43,42 @@ pub enum UpdateTableError {
     StreamEnabled(String),
     #[error("Table has no stream to disable: TableName: {0}")]
     StreamDisabled(String),
-    #[error("One or more parameter values were invalid: If stream is being enabled then UpdateViewType is required")]
+    #[error("{INVALID}If stream is being enabled then UpdateViewType is required")]
     StreamViewTypeMissing,
-    #[error("One or more parameter values were invalid: If stream is being disabled, then UpdateViewType must not be specified")]
+    #[error("{INVALID}If stream is being disabled, then UpdateViewType must not be specified")]
     StreamViewTypeUnwanted,
-    #[error("One or more parameter values were invalid: You cannot create or delete index while updating table IOPS")]
+    #[error("{INVALID}You cannot create or delete index while updating table IOPS")]
     IndexAndThroughput,
-    #[error("One or more parameter values were invalid: You cannot create or delete index while changing stream status")]
+    #[error("{INVALID}You cannot create or delete index while changing stream status")]
     IndexAndStream,
-    #[error("One or more parameter values were invalid: You cannot modify stream status while updating table IOPS")]
+    #[error("{INVALID}You cannot modify stream status while updating table IOPS")]
     StreamAndThroughput,
-    #[error("One or more parameter values were invalid: {0} must be the only operation in the request")]
+    #[error("{INVALID}{0} must be the only operation in the request")]
     NotAlone(&'static str),
     #[error("OnDemandThroughput can only be combined with BillingMode in an UpdateTable request")]
     OnDemandNotAlone,
-    #[error(
-        "One or more parameter values were invalid: {0} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
-    )]
+    #[error("{INVALID}{0} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED")]
     OnDemandOnProvisioned(&'static str),
     /// `of` is `table` or `index : I`.
     #[error(
-        "One or more parameter values were invalid: Requested {member} for WarmThroughput for {of} is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
+        "{INVALID}Requested {member} for WarmThroughput for {of} is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
     )]
     WarmDecrease { member: &'static str, of: String },
-    #[error(
-        "One or more parameter values were invalid: One of ProvisionedThroughput, OnDemandThroughput, WarmThroughput must be specified for index: {0}"
-    )]
+    #[error("{INVALID}One of ProvisionedThroughput, OnDemandThroughput, WarmThroughput must be specified for index: {0}")]
     EmptyIndexUpdate(String),
-    #[error("One or more parameter values were invalid: AttributeDefinitions is not specified for index: {0}")]
+    #[error("{INVALID}AttributeDefinitions is not specified for index: {0}")]
     DefinitionsMissing(String),
-    #[error(
-        "One or more parameter values were invalid: Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {0}"
-    )]
+    #[error("{INVALID}Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {0}")]
     CreateThroughputMissing(String),
     #[error(
-        "One or more parameter values were invalid: Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {0} when BillingMode is PAY_PER_REQUEST"
+        "{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {0} when BillingMode is PAY_PER_REQUEST"
     )]
     CreateThroughputOnDemand(String),
     #[error("Attempting to create an index which already exists")]
     IndexExists,
     /// `existing` and `new` are like `pk:S:HASH`.
     #[error(
-        "One or more parameter values were invalid: Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{{{existing}}}] New schema: Schema:[SchemaElement: key{{{new}}}]"
+        "{INVALID}Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{{{existing}}}] New schema: Schema:[SchemaElement: key{{{new}}}]"
     )]
     Redefined { existing: String, new: String },
     /// Of this program alone: there is no such operation in the service.
@@ -122,46 +113,40 @@ pub enum LimitError {
     SavedQueries,
 }
 
+const IN_USE: &str = "Attempt to change a resource which is still in use: ";
+
 /// ResourceInUseException.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InUseError {
-    #[error("Attempt to change a resource which is still in use: Table is being created: {0}")]
+    #[error("{IN_USE}Table is being created: {0}")]
     Creating(String),
-    #[error("Attempt to change a resource which is still in use: Table IOPS are currently being updated. Table: {0}")]
+    #[error("{IN_USE}Table IOPS are currently being updated. Table: {0}")]
     Updating(String),
-    #[error("Attempt to change a resource which is still in use: Table is being deleted: {0}")]
+    #[error("{IN_USE}Table is being deleted: {0}")]
     Deleting(String),
     #[error(
-        "Attempt to change a resource which is still in use: Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {index}"
+        "{IN_USE}Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {index}"
     )]
     IndexAllocating { table: String, index: String },
     /// Of an index whose name is that of one being created. The two blanks here and below are the service's.
-    #[error("Attempt to change a resource which is still in use: Index is being created.  Table: {table} Index: {index}")]
+    #[error("{IN_USE}Index is being created.  Table: {table} Index: {index}")]
     IndexCreating { table: String, index: String },
-    #[error(
-        "Attempt to change a resource which is still in use: Index is being created but is not backfilling yet.  Table: {table} Index: {index}"
-    )]
+    #[error("{IN_USE}Index is being created but is not backfilling yet.  Table: {table} Index: {index}")]
     IndexNotBackfilling { table: String, index: String },
-    #[error("Attempt to change a resource which is still in use: Index is being deleted.  Table: {table} Index: {index}")]
+    #[error("{IN_USE}Index is being deleted.  Table: {table} Index: {index}")]
     IndexDeleting { table: String, index: String },
     /// `change` is `created` or `deleted`.
-    #[error(
-        "Attempt to change a resource which is still in use: Can't change table IOPS when an index is being {change}. Table: {table} Indexes: [{index}]"
-    )]
+    #[error("{IN_USE}Can't change table IOPS when an index is being {change}. Table: {table} Indexes: [{index}]")]
     IndexAndThroughput { change: &'static str, table: String, index: String },
-    #[error("Attempt to change a resource which is still in use: Can't change stream status when an index is being created")]
+    #[error("{IN_USE}Can't change stream status when an index is being created")]
     IndexAndStream,
     /// `change` is `creation` or `deletion`.
-    #[error(
-        "Attempt to change a resource which is still in use: OnDemandThroughput cannot be updated while index {change} is in progress for indexes: [{index}]"
-    )]
+    #[error("{IN_USE}OnDemandThroughput cannot be updated while index {change} is in progress for indexes: [{index}]")]
     IndexAndOnDemand { change: &'static str, index: String },
-    #[error(
-        "Attempt to change a resource which is still in use: Cannot delete table while indexes are being created, updated, or deleted."
-    )]
+    #[error("{IN_USE}Cannot delete table while indexes are being created, updated, or deleted.")]
     IndexesBusy,
     /// A backup, restore or export reads the table.
-    #[error("Attempt to change a resource which is still in use: Table: {0} is being backed up, restored from or exported.")]
+    #[error("{IN_USE}Table: {0} is being backed up, restored from or exported.")]
     BeingRead(String),
     /// Of `DeleteTableRequest::only_if_empty`.
     #[error("The table has items: {0}")]

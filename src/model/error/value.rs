@@ -13,31 +13,31 @@ pub enum ValueError {
     NoType,
     #[error("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")]
     SeveralTypes,
-    #[error("One or more parameter values were invalid: Null attribute value types must have the value of true")]
+    #[error("{INVALID}Null attribute value types must have the value of true")]
     NullFalse,
     // The doubled blank is the service's own.
-    #[error("One or more parameter values were invalid: An string set  may not be empty")]
+    #[error("{INVALID}An string set  may not be empty")]
     EmptyStringSet,
-    #[error("One or more parameter values were invalid: An number set  may not be empty")]
+    #[error("{INVALID}An number set  may not be empty")]
     EmptyNumberSet,
-    #[error("One or more parameter values were invalid: Binary sets should not be empty")]
+    #[error("{INVALID}Binary sets should not be empty")]
     EmptyBinarySet,
     /// The kind of set: `string`, `number` or `binary`.
-    #[error("One or more parameter values were invalid: An {0} set  may not have a null {0} as a member")]
+    #[error("{INVALID}An {0} set  may not have a null {0} as a member")]
     NullInSet(&'static str),
     /// The elements as sent.
-    #[error("One or more parameter values were invalid: Input collection [{}] contains duplicates.", .0.join(", "))]
+    #[error("{INVALID}Input collection [{}] contains duplicates.", .0.join(", "))]
     DuplicateStrings(Vec<String>),
     /// The elements as sent, shown in base64. The missing blank is the service's own.
-    #[error("One or more parameter values were invalid: Input collection [{}]of type BS contains duplicates.", base64(.0).join(", "))]
+    #[error("{INVALID}Input collection [{}]of type BS contains duplicates.", base64(.0).join(", "))]
     DuplicateBinaries(Vec<Vec<u8>>),
     #[error("Input collection contains duplicates")]
     DuplicateNumbers,
     #[error("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit")]
     Nesting,
-    #[error("One or more parameter values were invalid: Empty attribute name")]
+    #[error("{INVALID}Empty attribute name")]
     EmptyAttributeName,
-    #[error("One or more parameter values were invalid: Attribute name is too large, must be less than 65536 bytes")]
+    #[error("{INVALID}Attribute name is too large, must be less than 65536 bytes")]
     AttributeNameTooLong,
     #[error("Item size has exceeded the maximum allowed size")]
     ItemTooLarge,
