@@ -12,6 +12,7 @@ pub mod item_writes;
 pub mod layout;
 pub mod local;
 pub mod pool;
+pub mod prelude;
 #[cfg(feature = "remote")]
 pub mod remote;
 pub mod samples;

@@ -9,7 +9,7 @@ pub use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::Context;
 pub use super::write::ObjectWriter;
 pub use crate::codec::json::document::Json;
-pub use crate::model::{Error, IndexName, Item, TableName, Word};
+pub use crate::model::{Error, Item, TableName, Word};
 
 /// The table of a request that breaks no rule, if it was read to check it.
 pub type Checked = Result<Option<TableName>, WireError>;

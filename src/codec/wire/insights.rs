@@ -1,5 +1,6 @@
 //! Contributor insights: a switch, and how it stands (docs/dynamodb.md 23.2).
 
+use crate::model::IndexName;
 use serde_json::Value;
 
 use super::declared::*;

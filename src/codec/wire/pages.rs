@@ -7,6 +7,7 @@ use super::members::{self, AttributesToGet, EXCLUSIVE_START_KEY, NamesAndValues}
 use super::write::Context;
 use super::{answer, attribute_value, names};
 use crate::codec::row::{Row, Rows};
+use crate::model::IndexName;
 use crate::model::api::legacy::{ConditionalOperator, LegacyCondition};
 use crate::model::api::pages::pages;
 use crate::model::api::*;

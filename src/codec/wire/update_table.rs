@@ -4,6 +4,7 @@ use super::create_table::CreateIndex;
 use super::declared::*;
 use super::table_settings::KnownClass;
 use super::{members, names};
+use crate::model::IndexName;
 use crate::model::api::update_table::*;
 use crate::model::api::{IndexDefinition, StreamViewType, TableDescription};
 use crate::model::error::UpdateTableError;

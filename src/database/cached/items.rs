@@ -3,14 +3,11 @@
 //! A read that missed may come back with an item that a write has replaced meanwhile; it must not overwrite what the write left here.
 //! So a read announces its key, a write takes the announcement away, and only a read whose announcement still stands is kept.
 
+use crate::database::prelude::*;
 use std::collections::HashMap;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
 
 use super::timed::Timed;
 use crate::model::clock::Clock;
-use crate::model::{Item, TableName};
 
 /// Counted for an entry beside its item.
 const ENTRY_OVERHEAD_BYTES: usize = 100;

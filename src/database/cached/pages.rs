@@ -1,15 +1,11 @@
 //! The query cache: whole pages by request. Writes do not touch it.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
 use super::timed::Timed;
 use crate::codec::row::{Row, Rows};
 use crate::database::gather;
-use crate::model::api::{ConsumedCapacity, Page, QueryRequest, ScanRequest};
+use crate::database::prelude::*;
+use crate::model::api::{ConsumedCapacity, QueryRequest, ScanRequest};
 use crate::model::clock::Clock;
-use crate::model::{Error, Item, TableName};
 
 /// Counted for an answer beside the values of its items and of its request.
 const ENTRY_OVERHEAD_BYTES: usize = 1000;

@@ -1,19 +1,17 @@
 //! The operations: reads through the caches, writes to the database and then into the item cache, the rest passed on.
 
-use std::sync::Arc;
-
 use super::CachedDatabase;
 use super::items::{Cached, Fill};
 use super::pages::PageKey;
 use crate::codec::row::Row;
 use crate::database::item_writes::{Effect, ItemWrite, item_writes};
 use crate::database::layout::Layout;
-use crate::database::{BatchRows, CacheCounters, Database, Done, Rows};
+use crate::database::prelude::*;
+use crate::database::{BatchRows, CacheCounters, Done, Rows};
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse, Page, QueryRequest,
-    ScanRequest, TableKeys,
+    BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse, QueryRequest, ScanRequest,
+    TableKeys,
 };
-use crate::model::{Error, Item, TableName};
 
 /// What a write leaves in the place of an item.
 struct Left(Option<Item>);

@@ -1,6 +1,7 @@
 //! Two tables compared, in bounded memory: both are read once into [`super::spill`], then what differs there is read again, consistently, so
 //! that nothing is told that is equal by then.
 
+use crate::database::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::ops::ControlFlow;
@@ -12,9 +13,9 @@ use super::spill::{self, Entry, Spill};
 use super::tally::{Counts, Patience, Tally, patiently};
 use super::{CopyError, Side};
 use crate::model::api::common::ReturnConsumedCapacity;
-use crate::model::api::{BatchGetItemRequest, Page, TableKeys};
+use crate::model::api::{BatchGetItemRequest, TableKeys};
 use crate::model::limits::BATCH_GET_KEYS_MAX;
-use crate::model::{AttributeValue, Error, Item, Key, KeySchema};
+use crate::model::{Key, KeySchema};
 
 /// What differs at one key.
 #[derive(Debug, Clone, PartialEq)]

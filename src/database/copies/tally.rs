@@ -1,14 +1,11 @@
 //! How far a copy or comparison is, shared by its threads.
 
-use std::sync::Arc;
+use crate::database::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::database::caller::{self, Caller};
-use crate::model::Error;
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

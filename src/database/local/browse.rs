@@ -1,7 +1,7 @@
 //! What the filesystem view asks, answered from keys, collections and record headers.
 
+use crate::database::prelude::*;
 use std::ops::{Bound, ControlFlow};
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::LocalDatabase;
@@ -10,8 +10,7 @@ use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::copies::journal;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
-    VisitEntry,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, VisitEntry,
 };
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::counters::CollectionValue;
@@ -28,11 +27,11 @@ use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedSt
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::update_table::IndexForecast;
 use crate::model::api::{
-    CreateTableRequest, DeleteItemResponse, IndexDefinition, Page, PutItemRequest, TableDescription, UpdateTableRequest,
+    CreateTableRequest, DeleteItemResponse, IndexDefinition, PutItemRequest, TableDescription, UpdateTableRequest,
 };
 use crate::model::error::StoreError;
 use crate::model::layout::{MeteredOperation, PlaceRange};
-use crate::model::{AttributeValue, Error, IndexKind, Key, KeyAttribute, TableName, TableSchema};
+use crate::model::{IndexKind, Key, KeyAttribute, TableSchema};
 use crate::store::{Direction, Keeper, KeyRange, StoreInfo, try_walk};
 
 impl Browse for LocalDatabase {

@@ -1,5 +1,6 @@
 //! Metrics and layout: the engine counts and models them.
 
+use crate::database::prelude::*;
 use std::ops::{Bound, ControlFlow};
 
 use super::LocalDatabase;
@@ -8,7 +9,7 @@ use crate::codec::digest::Digest;
 use crate::codec::key::{self, partition_digest};
 use crate::codec::record::Record;
 use crate::database::layout::Layout;
-use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Source};
+use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position};
 use crate::engine::base::keys::{self, Space};
 use crate::engine::ops::layout::Partitioned;
 use crate::model::error::StoreError;
@@ -18,7 +19,6 @@ use crate::model::layout::{
 };
 use crate::model::prices::PriceTable;
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Error, TableName};
 use crate::store::KeyRange;
 
 impl Layout for LocalDatabase {

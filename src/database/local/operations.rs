@@ -2,13 +2,13 @@
 
 use super::LocalDatabase;
 use crate::database::layout::Layout;
-use crate::database::{BatchRows, Database, Rows};
+use crate::database::prelude::*;
+use crate::database::{BatchRows, Rows};
 use crate::engine::Engine;
 use crate::expr::partiql;
 use crate::model::api::operation::operations;
-use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, Page, QueryRequest, ScanRequest};
+use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, QueryRequest, ScanRequest};
 use crate::model::layout::MeteredOperation;
-use crate::model::{Error, TableName};
 
 const NOT_ELSEWHERE: Error = Error::Unavailable("this database is the service: nothing is passed on from it");
 

@@ -6,22 +6,22 @@
 //! one of them consumes. One that would have to wait longer than the time-out is refused as throttled. Money is counted by the prices of
 //! on-demand capacity, and reserved in the same way; once it is spent, nothing is asked any more but what costs nothing.
 
+use crate::database::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Condvar;
 
 use super::consumption::{Charged, Consumed, Kind, Units};
 use super::service::{Answer, Service, is_free};
 use crate::database::caller::{self, SLICE};
 use crate::engine::meter::sums::{History, SumSlots};
 use crate::engine::meter::{Outcome, TableMeter};
+use crate::model::IndexName;
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::error::{RemoteCause, RemoteError};
 use crate::model::layout::MeteredOperation;
 use crate::model::prices::{PriceTable, Spent};
-use crate::model::{Error, IndexName, TableName};
 
 /// What may be spent.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,8 +3,9 @@
 //! Requests ask for what was consumed, asked or not: whoever is in front counts it. A precondition is none of the API: who has one makes
 //! a condition of it first.
 
+use crate::database::prelude::*;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::chains::Chains;
 use super::service::Service;
@@ -14,14 +15,14 @@ use crate::codec::json::edit;
 use crate::codec::wire::items::ASKED_AGAIN;
 use crate::codec::wire::{self, Declared, answer, batches, pages, table_answer};
 use crate::database::pool::{Pool, WithoutThread};
-use crate::database::{BatchRows, Database, Rows};
+use crate::database::{BatchRows, Rows};
 use crate::expr::{KeyConditionShape, PlaceholderUse};
 use crate::model::api::operation::{Way, operations};
 use crate::model::api::*;
+use crate::model::arn;
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
 use crate::model::layout::MeteredOperation;
-use crate::model::{Error, Item, TableName, arn};
 
 /// What a request with a precondition is told.
 const PRECONDITION: Error =

@@ -1,21 +1,19 @@
 //! Metrics of a service elsewhere: what this mount itself consumed of it. Partitions and what other clients ask are the service's
 //! own secret.
 
+use crate::database::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
+use std::time::Instant;
 
 use super::budget::{Meter, TableSums};
-use crate::database::{Database, layout};
+use crate::database::layout;
 use crate::engine::meter::sums::History;
+use crate::model::IndexName;
 use crate::model::api::TableDescription;
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::layout::{Billing, Metrics, SourceMetrics, TableMetrics, TimeSpan, Window};
 use crate::model::prices::{PriceTable, Spent};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
-use crate::model::{Error, IndexName, TableName};
 
 /// So long a description is good: its counters change every six hours, its units seldom.
 const KNOWN_FOR: Duration = Duration::from_secs(10);

@@ -4,11 +4,14 @@
 
 use super::RemoteDatabase;
 use super::pages::{Place, Stored, collection_place};
-use super::prelude::*;
 use super::requests;
 use super::source::Readable;
 use super::walks::{Fetcher, Listed, Next, Waiting, Walk, on_thread};
+use crate::database::prelude::*;
+use crate::database::{Entries, PartitionKey};
 use crate::expr::SortRange;
+use crate::expr::read_request::ReadRequest;
+use crate::model::Key;
 
 /// Items asked for at a time.
 const ITEMS_MAX: u32 = 1000;

@@ -1,9 +1,17 @@
 //! What the API has no room for and the mount remembers itself, as long as it lasts: parked files, saved queries, and which partition keys
 //! shortened names stand for. And what was found for examples, for a while.
 
-use super::prelude::*;
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
+use crate::database::PartitionKey;
+use crate::database::bounded::OfEntries;
+use crate::database::prelude::*;
+use crate::expr::read_request::ReadRequest;
 use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::error::StoreError;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 /// Looks that are remembered.
 const GLANCES_MAX: usize = 32;

@@ -1,6 +1,7 @@
 //! What may have changed, counted: own writes, and time that passes.
 
-use super::prelude::*;
+use crate::database::prelude::*;
+use crate::model::clock::Clock;
 use parking_lot::Condvar;
 
 /// Counts own writes, and moments: what was read a while ago may be another without anybody telling.

@@ -1,6 +1,7 @@
 //! One request in flight for one thing: who asks for the same waits for its answer.
 
-use super::prelude::*;
+use crate::database::prelude::*;
+use std::collections::HashMap;
 use std::hash::Hash;
 
 use parking_lot::Condvar;

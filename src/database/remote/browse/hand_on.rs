@@ -1,19 +1,19 @@
 //! The operations: handed on, each write under the condition that was asked for and with what it leaves behind.
 
 use super::RemoteDatabase;
-use super::prelude::*;
 use super::writes::{Asked, Target, asked};
-use crate::database::BatchRows;
 use crate::database::item_writes::{Effect, of_action, of_batch};
 use crate::database::layout::Layout;
+use crate::database::prelude::*;
 use crate::database::remote::service::is_select;
+use crate::database::{BatchRows, Done, Rows};
 use crate::expr::partiql;
 use crate::model::api::operation::Way;
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest, CreateTableResponse,
-    DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, PutItemRequest, PutItemResponse, QueryRequest,
-    ReturnValues, ScanRequest, TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest,
-    UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, WriteRequest,
+    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call, CreateTableRequest,
+    CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, PutItemRequest,
+    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse,
+    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;

@@ -2,10 +2,10 @@
 //! would cost is told by counters that may be six hours old, so what it did cost is counted too, page after page.
 
 use super::RemoteDatabase;
-use super::prelude::*;
 use super::source::Readable;
 use super::toll::{Toll, UNITS_A_READ};
 use crate::codec::metrics::prices;
+use crate::database::prelude::*;
 use crate::model::limits::READ_UNIT_BYTES;
 
 impl RemoteDatabase {

@@ -2,9 +2,12 @@
 //! it is asked for while the reader reads.
 
 use super::RemoteDatabase;
-use super::prelude::*;
 use super::source::{Readable, keys_at};
 use super::walks::{Fetcher, Listed, Next, Row, Waiting, Walk};
+use crate::database::prelude::*;
+use crate::database::{Entries, Position};
+use crate::expr::read_request::ReadRequest;
+use std::ops::ControlFlow;
 
 impl RemoteDatabase {
     /// Gives the rows of what `request` reads, strictly after `after`; `Break` ends it.

@@ -2,27 +2,32 @@
 
 use super::RemoteDatabase;
 use super::pages::{Stored, collection_place};
-use super::prelude::*;
 use super::requests;
 use super::source::{Readable, base_entry, keys_at, position};
 use super::toll::Toll;
 use super::walks::Listed;
+use crate::codec::digest::Digest;
+use crate::codec::record::Record;
 use crate::codec::row::Row;
-use crate::database::{Bill, Browse, Collection, EntryStat, SourceStats, TextForm, VisitEntry};
+use crate::database::prelude::*;
+use crate::database::{
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, VisitEntry,
+};
 use crate::engine::base::item_key::key_of_item;
 use crate::engine::index::check_keys;
 use crate::expr::SortRange;
-use crate::expr::read_request::ReadRange;
-use crate::model::TableSchema;
+use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{
-    CommitObserver, DeleteItemResponse, GetItemRequest, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
+    Call, CommitObserver, DeleteItemResponse, GetItemRequest, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
 };
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;
+use crate::model::{Key, TableSchema};
 use crate::store::{Keeper, StoreInfo};
+use std::ops::ControlFlow;
 
 /// What a service that grows with what is stored has room for, as far as `df` can show it.
 const FREE_BYTES: u64 = 1 << 50;

@@ -21,7 +21,6 @@ mod limit;
 mod listing;
 mod look;
 mod pages;
-mod prelude;
 mod readers;
 mod requests;
 mod settle;
@@ -34,10 +33,10 @@ mod version;
 mod walks;
 mod writes;
 
+use crate::database::prelude::*;
 use beside::Beside;
 use commits::Commits;
 use pages::Pages;
-use prelude::*;
 use readers::Readers;
 use siblings::Siblings;
 use tables::Tables;
@@ -45,7 +44,7 @@ use toll::Tolls;
 use walks::Walks;
 
 use crate::database::layout::Layout;
-use crate::model::clock::SystemClock;
+use crate::model::clock::{Clock, SystemClock};
 
 /// Bytes of items that are held.
 pub const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;

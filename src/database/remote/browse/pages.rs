@@ -11,10 +11,15 @@
 //! Whether a collection has items is held like an item: see [`collection_place`].
 
 use super::flights::{Flights, Landing};
-use super::prelude::*;
 use super::version::version_of;
 use crate::codec::record::{encode, stamp};
-use crate::database::bounded::OfBytes;
+use crate::database::bounded::{OfBytes, OfEntries};
+use crate::database::prelude::*;
+use crate::database::{EntryKey, PartitionKey};
+use crate::model::Key;
+use crate::model::api::Version;
+use crate::model::clock::Clock;
+use std::collections::HashMap;
 
 /// How long an eventually consistent read may not show a write: the service says that it is usually less than a second.
 const SETTLES_MS: u64 = 5_000;

@@ -1,7 +1,8 @@
 //! Who reads which folder in the order of its keys, and how far.
 
 use super::pages::Place;
-use super::prelude::*;
+use crate::database::bounded::OfEntries;
+use crate::database::prelude::*;
 use crate::expr::order::compare;
 
 /// Folders whose readers are followed.

@@ -1,8 +1,9 @@
 //! What is to be read, as requests of the API.
 
-use super::prelude::*;
+use crate::database::Rows;
+use crate::database::prelude::*;
 use crate::expr::ProjectionPaths;
-use crate::expr::read_request::{ReadFilter, ReadRange};
+use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
 use crate::expr::write::Writer;
 use crate::model::api::{ConditionParameter, QueryRequest, ReturnConsumedCapacity, ScanRequest};
 

@@ -2,7 +2,7 @@
 //! programs do that make a directory and write into it at once.
 
 use super::RemoteDatabase;
-use super::prelude::*;
+use crate::database::prelude::*;
 use std::thread::sleep;
 use std::time::Instant;
 

@@ -1,7 +1,11 @@
 //! Who lists which folders in the order in which they were shown, and which come next.
 
-use super::prelude::*;
-use std::collections::HashSet;
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
+use crate::database::PartitionKey;
+use crate::database::bounded::OfEntries;
+use crate::database::prelude::*;
+use std::collections::{HashMap, HashSet};
 
 /// Sources whose readers are followed.
 const SOURCES_MAX: usize = 8;

@@ -1,14 +1,16 @@
 //! The keys of a table or an index, and what is asked of it.
 
-use super::prelude::*;
 use super::tables::Described;
-use crate::codec::record::encode;
+use crate::codec::record::{Record, encode};
+use crate::database::prelude::*;
+use crate::database::{EntryKey, PartitionKey, Position};
 use crate::engine::base::item_key::{KeyRole, is_empty_key, key_bytes, key_of_parameter};
 use crate::engine::index::first_names;
-use crate::expr::read_request::ReadRange;
+use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::expr::{KeyConditionShape, ProjectionPaths, SortRange};
 use crate::model::api::TableStatus;
-use crate::model::{DocumentPath, IndexKind, IndexSchema, KeyAttribute};
+use crate::model::error::StoreError;
+use crate::model::{DocumentPath, IndexKind, IndexSchema, Key, KeyAttribute};
 
 /// A source that can be read.
 #[derive(Debug, Clone)]

@@ -1,7 +1,8 @@
 //! Definitions of tables, for a while. A change of one's own ends what is held of its table.
 
-use super::prelude::*;
-use std::collections::BTreeSet;
+use crate::database::prelude::*;
+use crate::model::clock::Clock;
+use std::collections::{BTreeSet, HashMap};
 
 use super::commits::Commits;
 use super::flights::Flights;

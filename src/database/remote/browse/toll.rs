@@ -1,6 +1,7 @@
 //! What listings, scans and samples have cost so far, page after page, in however many portions they are read.
 
-use super::prelude::*;
+use crate::database::prelude::*;
+use crate::expr::read_request::ReadRequest;
 use std::collections::VecDeque;
 
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};

@@ -3,14 +3,15 @@
 
 use super::RemoteDatabase;
 use super::hand_on::Changed;
-use super::prelude::*;
 use super::writes::Target;
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, answer};
+use crate::database::Done;
 use crate::database::item_writes::item_writes;
+use crate::database::prelude::*;
 use crate::database::remote::service::{is_read, statements};
-use crate::model::api::VerbatimRequest;
+use crate::model::api::{Call, VerbatimRequest};
 
 impl RemoteDatabase {
     pub(super) fn pass(&self, request: VerbatimRequest, done: Done<Vec<u8>>) {

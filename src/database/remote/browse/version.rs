@@ -1,10 +1,12 @@
 //! The version of an item that its service does not number: a digest of what it is. And what is asked of an item that is to be written only
 //! if it is still of a version: that each attribute is what was read.
 
-use super::prelude::*;
 use crate::codec::digest::digest;
+use crate::codec::record::Record;
+use crate::database::prelude::*;
 use crate::expr::condition::{Condition, Operand};
 use crate::expr::order::Comparator;
+use crate::model::api::Version;
 use crate::model::{DocumentPath, KeySchema};
 
 /// Attributes that a condition compares: of the 300 operators of an expression each takes two, and others need some.

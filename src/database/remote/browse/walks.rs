@@ -1,6 +1,12 @@
 //! Listings under way: their pages, and what waits for its reader.
 
-use super::prelude::*;
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
+use crate::codec::record::Record;
+use crate::database::bounded::OfEntries;
+use crate::database::prelude::*;
+use crate::expr::read_request::ReadRequest;
+use crate::model::error::StoreError;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -9,7 +15,7 @@ use super::pages::Pages;
 use super::requests;
 use super::source::{Readable, position};
 use super::toll::Toll;
-use crate::database::{EntryStat, caller};
+use crate::database::{Entries, EntryKey, EntryStat, Position, caller};
 
 /// Listings that somebody may go on with.
 const WALKS_MAX: usize = 64;

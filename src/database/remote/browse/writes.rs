@@ -3,14 +3,17 @@
 use super::RemoteDatabase;
 use super::commits::Commits;
 use super::pages::{Left, Pages, Place, collection_place};
-use super::prelude::*;
 use super::source::{Readable, base_entry};
 use super::version::{COMPARED_MAX, is_absent, is_unchanged};
+use crate::codec::record::Record;
+use crate::database::Done;
 use crate::database::item_writes::{Effect, ItemWrite};
+use crate::database::prelude::*;
 use crate::expr::PlaceholderUse;
 use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::write::Writer;
-use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, WriteListener};
+use crate::model::Key;
+use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
 use crate::model::error::expression::ExpressionParameter;
 
 /// An item that is to be written.

@@ -1,0 +1,10 @@
+//! What many files of this folder name: `use crate::database::prelude::*`.
+
+pub use std::sync::Arc;
+pub use std::time::Duration;
+
+pub use parking_lot::Mutex;
+
+pub use super::{Database, Source};
+pub use crate::model::api::Page;
+pub use crate::model::{AttributeValue, Error, Item, TableName};
