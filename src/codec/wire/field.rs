@@ -234,37 +234,37 @@ impl Form<u64> for Seconds {
     }
 }
 
-/// Texts that are held to rules of their own.
-macro_rules! texts {
-    ($($(#[$doc:meta])* $form:ident: $rules:expr;)*) => {
+/// Forms that are written as their type's own, and read otherwise or held to other rules.
+macro_rules! forms {
+    ($($(#[$doc:meta])* $form:ident of $kind:ty, $shape:expr, $rules:expr, $read:expr;)*) => {
         $(
             $(#[$doc])*
             #[derive(Debug)]
             pub struct $form;
 
-            impl Form<String> for $form {
-                const SHAPE: Shape = Shape::String;
+            impl Form<$kind> for $form {
+                const SHAPE: Shape = $shape;
                 const RULES: &'static [Rule] = $rules;
 
-                fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
-                    Plain::read(json, sender)
+                fn read(json: Json<'_>, sender: Sender) -> Result<Option<$kind>, WireError> {
+                    let read: fn(Json<'_>, Sender) -> Result<Option<$kind>, WireError> = $read;
+                    read(json, sender)
                 }
 
-                fn write(value: &String, out: &mut Vec<u8>) {
-                    Plain::write(value, out);
+                fn write(value: &$kind, out: &mut Vec<u8>) {
+                    value.write(out);
                 }
             }
         )*
     };
 }
+pub(super) use forms;
 
-pub(super) use texts;
-
-texts! {
+forms! {
     /// The name of a key attribute, or of one that an index projects.
-    AttributeName: &[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)];
+    AttributeName of String, Shape::String, &[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)], Plain::read;
     /// A plain name, no ARN.
-    Name: names::NAME_RULES;
+    Name of String, Shape::String, names::NAME_RULES, Plain::read;
 }
 
 impl Form<TableName> for Name {

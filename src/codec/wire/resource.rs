@@ -17,8 +17,8 @@ resource!(wire);
 const EXPECTED_REVISION_ID: Member =
     Member::new("ExpectedRevisionId", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(255)]);
 
-texts! {
-    TagKey: &[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)];
+forms! {
+    TagKey of String, Shape::String, &[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)], Plain::read;
 }
 
 fn check_tag(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {

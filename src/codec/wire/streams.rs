@@ -76,21 +76,11 @@ impl Field for SequenceNumber {
     }
 }
 
-/// A status on its way to disabled is as good as that; another one is enabled.
-#[derive(Debug)]
-pub struct ToldStatus;
-
-impl Form<StreamStatus> for ToldStatus {
-    const SHAPE: Shape = Shape::String;
-
-    fn read(json: Json<'_>, _: Sender) -> Result<Option<StreamStatus>, WireError> {
-        let is_disabled = matches!(json.as_str(), Some("DISABLED" | "DISABLING"));
-        Ok(is_disabled.then_some(StreamStatus::Disabled))
-    }
-
-    fn write(value: &StreamStatus, out: &mut Vec<u8>) {
-        value.write(out);
-    }
+forms! {
+    /// A status on its way to disabled is as good as that; another one is enabled.
+    ToldStatus of StreamStatus, Shape::String, &[], |json, _| {
+        Ok(matches!(json.as_str(), Some("DISABLED" | "DISABLING")).then_some(StreamStatus::Disabled))
+    };
 }
 
 /// The shard whose children alone are asked for.

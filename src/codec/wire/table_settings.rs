@@ -70,20 +70,11 @@ impl Field for (String, String) {
     }
 }
 
-/// A class that there is.
-#[derive(Debug)]
-pub struct KnownClass;
-
-impl Form<TableClass> for KnownClass {
-    const SHAPE: Shape = Shape::String;
-
-    fn read(json: Json<'_>, _: Sender) -> Result<Option<TableClass>, WireError> {
+forms! {
+    /// A class that there is.
+    KnownClass of TableClass, Shape::String, &[], |json, _| {
         Ok(json.as_str().map(|text| TableClass::of_word(text).ok_or(SchemaError::TableClass)).transpose()?)
-    }
-
-    fn write(value: &TableClass, out: &mut Vec<u8>) {
-        value.write(out);
-    }
+    };
 }
 
 /// What a table keeps of its settings: the members of a request that makes them, which were checked.

@@ -7,20 +7,9 @@ use crate::model::limits::LIST_TABLES_MAX;
 
 tables!(wire);
 
-/// The name of a table; a service may tell its ARN.
-#[derive(Debug)]
-pub struct Named;
-
-impl Form<String> for Named {
-    const SHAPE: Shape = Shape::String;
-
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
-        Ok(TableName::read(json, sender)?.map(Into::into))
-    }
-
-    fn write(value: &String, out: &mut Vec<u8>) {
-        value.write(out);
-    }
+forms! {
+    /// The name of a table; a service may tell its ARN.
+    Named of String, Shape::String, &[], |json, sender| Ok(TableName::read(json, sender)?.map(Into::into));
 }
 
 impl Field for TableDescription {

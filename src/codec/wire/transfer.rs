@@ -31,20 +31,9 @@ fn check_export(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
     bucket(members).map(|_| None)
 }
 
-/// An empty text is as none.
-#[derive(Debug)]
-pub struct NotEmpty;
-
-impl Form<String> for NotEmpty {
-    const SHAPE: Shape = Shape::String;
-
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<String>, WireError> {
-        Ok(String::read(json, sender)?.filter(|text| !text.is_empty()))
-    }
-
-    fn write(value: &String, out: &mut Vec<u8>) {
-        value.write(out);
-    }
+forms! {
+    /// An empty text is as none.
+    NotEmpty of String, Shape::String, &[], |json, sender| Ok(String::read(json, sender)?.filter(|text| !text.is_empty()));
 }
 
 static WINDOW: Structure = Structure {

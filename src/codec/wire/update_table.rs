@@ -42,25 +42,16 @@ impl Group<bool> for Replicas {
     }
 }
 
-/// A stream with a view type exactly when it is enabled.
-#[derive(Debug)]
-pub struct WholeStream;
-
-impl Form<StreamSpecification> for WholeStream {
-    const SHAPE: Shape = StreamSpecification::SHAPE;
-
-    fn read(json: Json<'_>, sender: Sender) -> Result<Option<StreamSpecification>, WireError> {
+forms! {
+    /// A stream with a view type exactly when it is enabled.
+    WholeStream of StreamSpecification, StreamSpecification::SHAPE, &[], |json, sender| {
         let stream = StreamSpecification::read(json, sender)?;
         match stream.as_ref().map(|stream| (stream.enabled, stream.view_type)) {
             Some((true, None)) => Err(UpdateTableError::StreamViewTypeMissing.into()),
             Some((false, Some(_))) => Err(UpdateTableError::StreamViewTypeUnwanted.into()),
             _ => Ok(stream),
         }
-    }
-
-    fn write(value: &StreamSpecification, out: &mut Vec<u8>) {
-        value.write(out);
-    }
+    };
 }
 
 /// A large value in a box.
