@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::codec::plain_json::PlainJsonError;
+use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
 use crate::codec::wire::error::WireError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
@@ -189,28 +189,44 @@ impl FsError {
     /// The errno of this failure (docs/filesystem.md 9).
     #[must_use]
     pub fn errno(&self) -> Errno {
-        match self {
-            Self::Database(error) => database_errno(error),
-            Self::Json(error) => match &error.fault {
-                crate::codec::plain_json::PlainJsonFault::Value(ValueError::ItemTooLarge) => Errno::FileTooLarge,
-                _ => Errno::Invalid,
+        self.told().0
+    }
+
+    /// DynamoDB's word for this failure, where it has one.
+    #[must_use]
+    pub fn exception(&self) -> Option<&'static str> {
+        self.told().1
+    }
+
+    fn told(&self) -> (Errno, Option<&'static str>) {
+        const CONDITION_FAILED: Option<&str> = Some("ConditionalCheckFailedException");
+        let errno = match self {
+            Self::Database(error) => return (database_errno(error), Some(error.exception())),
+            Self::Json(error) => {
+                let is_too_large = matches!(error.fault, PlainJsonFault::Value(ValueError::ItemTooLarge));
+                return (if is_too_large { Errno::FileTooLarge } else { Errno::Invalid }, Some(VALIDATION));
+            }
+            Self::Moved(error) => match error.told() {
+                (Errno::Invalid, exception) => return (Errno::BadMessage, exception),
+                told => return told,
             },
-            Self::Body(_) | Self::Clause { .. } | Self::Invalid(_) => Errno::Invalid,
-            Self::Moved(error) => match error.errno() {
-                Errno::Invalid => Errno::BadMessage,
-                other => other,
-            },
-            Self::Answered { exception, .. } if exception.ends_with("NotFoundException") => Errno::NotFound,
-            Self::Line(_, error) | Self::Answered { failure: error, .. } | Self::Again(error) => error.errno(),
+            Self::Answered { exception, .. } if exception.ends_with("NotFoundException") => {
+                return (Errno::NotFound, Some(exception));
+            }
+            Self::Answered { failure, exception, .. } => return (failure.errno(), Some(exception)),
+            Self::Line(_, error) | Self::Again(error) => return error.told(),
+            Self::Body(_) => return (Errno::Invalid, Some(VALIDATION)),
+            Self::TooLarge => return (Errno::FileTooLarge, Some(VALIDATION)),
+            Self::Exists => return (Errno::Exists, CONDITION_FAILED),
+            Self::Stale | Self::OtherVersion => return (Errno::Stale, CONDITION_FAILED),
+            Self::Clause { .. } | Self::Invalid(_) => Errno::Invalid,
             Self::NotFound => Errno::NotFound,
-            Self::Exists => Errno::Exists,
             Self::NotDirectory => Errno::NotDirectory,
             Self::IsDirectory => Errno::IsDirectory,
             Self::NotEmpty => Errno::NotEmpty,
             Self::Derived => Errno::ReadOnly,
-            Self::Stale | Self::OtherVersion | Self::Forgotten | Self::TokenExpired => Errno::Stale,
+            Self::Forgotten | Self::TokenExpired => Errno::Stale,
             Self::NotPermitted(_) => Errno::NotPermitted,
-            Self::TooLarge => Errno::FileTooLarge,
             Self::NameTooLong | Self::TooManyClauses => Errno::NameTooLong,
             Self::ScratchFull | Self::OpenFull | Self::SpoolFull(_) => Errno::NoSpace,
             Self::TooManyOpen => Errno::FileTableFull,
@@ -222,44 +238,8 @@ impl FsError {
             Self::NoAttribute => Errno::NoAttribute,
             Self::BadHandle => Errno::BadHandle,
             Self::Internal => Errno::Io,
-        }
-    }
-
-    /// DynamoDB's word for this failure, where it has one.
-    #[must_use]
-    pub fn exception(&self) -> Option<&'static str> {
-        match self {
-            Self::Database(error) => Some(error.exception()),
-            Self::Answered { exception, .. } => Some(exception),
-            Self::Json(_) | Self::Body(_) | Self::TooLarge => Some(VALIDATION),
-            Self::Stale | Self::OtherVersion | Self::Exists => Some("ConditionalCheckFailedException"),
-            Self::Moved(error) | Self::Line(_, error) | Self::Again(error) => error.exception(),
-            Self::Clause { .. }
-            | Self::NotFound
-            | Self::NotDirectory
-            | Self::IsDirectory
-            | Self::NotEmpty
-            | Self::Derived
-            | Self::Forgotten
-            | Self::TokenExpired
-            | Self::NotPermitted(_)
-            | Self::NameTooLong
-            | Self::TooManyClauses
-            | Self::ScratchFull
-            | Self::OpenFull
-            | Self::SpoolFull(_)
-            | Self::TooManyOpen
-            | Self::ReadFull
-            | Self::CrossDevice
-            | Self::Invalid(_)
-            | Self::NotSupported
-            | Self::Unsupported(_)
-            | Self::Busy(_)
-            | Self::Interrupted
-            | Self::NoAttribute
-            | Self::BadHandle
-            | Self::Internal => None,
-        }
+        };
+        (errno, None)
     }
 
     /// Is this worth remembering for `.ddb/errors/last`? Programs probe names and attributes all the time; those answers would
@@ -271,34 +251,18 @@ impl FsError {
         if matches!(self, Self::Line(..) | Self::Answered { .. } | Self::Database(Error::Unavailable(_))) {
             return true;
         }
-        match self.errno() {
+        !matches!(
+            self.errno(),
             Errno::NotFound
-            | Errno::NotSupported
-            | Errno::NoAttribute
-            | Errno::BadHandle
-            | Errno::Interrupted
-            | Errno::NotDirectory
-            | Errno::IsDirectory => false,
-            // `mkdir -p` and O_EXCL loops ask for these.
-            Errno::Exists => false,
-            Errno::Invalid
-            | Errno::BadMessage
-            | Errno::Stale
-            | Errno::Canceled
-            | Errno::FileTooLarge
-            | Errno::NameTooLong
-            | Errno::NoSpace
-            | Errno::FileTableFull
-            | Errno::NoMemory
-            | Errno::Busy
-            | Errno::NotEmpty
-            | Errno::ReadOnly
-            | Errno::NotPermitted
-            | Errno::Denied
-            | Errno::CrossDevice
-            | Errno::Quota
-            | Errno::Io => true,
-        }
+                | Errno::NotSupported
+                | Errno::NoAttribute
+                | Errno::BadHandle
+                | Errno::Interrupted
+                | Errno::NotDirectory
+                | Errno::IsDirectory
+                // `mkdir -p` and O_EXCL loops ask for these.
+                | Errno::Exists
+        )
     }
 
     /// Is this no failure at all for whoever reads `.ddb/errors/last`: told already, asked again by the kernel, a program's question?

@@ -64,7 +64,7 @@ impl Mount {
         };
         let mut out = match path.saved_name() {
             Some(name) => format!("{}/{QUERIES_NAME}/{name}", path.schema().name),
-            None => format!("{}/{kind}", self.source_path(&source_of(path))),
+            None => format!("{}/{kind}", self.source_path(&path.source())),
         };
         for name in path.names() {
             out.push('/');
@@ -105,10 +105,6 @@ impl Mount {
     }
 }
 
-fn source_of(path: &QueryPath) -> Source {
-    Source { table: path.schema().name.clone(), index: path.index().cloned() }
-}
-
 /// The directory with one clause less, or the one that the clauses begin in.
 fn above_query(path: &QueryPath) -> u64 {
     let above = path.names().split_last().and_then(|(_, names)| {
@@ -118,9 +114,9 @@ fn above_query(path: &QueryPath) -> u64 {
             _ => None,
         })
     });
-    let source = source_of(path);
+    let source = path.source();
     match above {
-        Some(path) => ino::query(&path),
+        Some(path) => ino::in_query(Tag::Query, &path, ""),
         None if path.saved_name().is_some() => queries_ino(&source.table),
         None if source.index.is_some() => Node::Index(source).ino(),
         None => Node::Table(source.table).ino(),

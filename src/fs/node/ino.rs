@@ -12,7 +12,7 @@
 use siphasher::sip::SipHasher13;
 
 use crate::fs::prelude::*;
-use crate::fs::query::{QueryKind, QueryPath, ResultKind};
+use crate::fs::query::{QueryKind, QueryPath};
 
 /// The root's inode number, FUSE's own.
 pub const ROOT_INO: u64 = 1;
@@ -85,27 +85,14 @@ pub fn alone(tag: Tag, own: &[u8]) -> u64 {
 /// Of `X.base` beside an index entry.
 #[must_use]
 pub fn base_link(source: &Source, key: &EntryKey) -> u64 {
-    data(&entry_identity(Tag::Base, source, key))
-}
-
-/// Of a directory of a query.
-#[must_use]
-pub fn query(path: &QueryPath) -> u64 {
-    data(&query_identity(Tag::Query, path))
-}
-
-/// Of a result file in a query directory.
-#[must_use]
-pub fn query_result(path: &QueryPath, kind: ResultKind) -> u64 {
-    let mut bytes = query_identity(Tag::QueryResult, path);
-    bytes.extend_from_slice(kind.name().as_bytes());
+    let mut bytes = identity(Tag::Base, source);
+    encode_entry(key, &mut bytes);
     data(&bytes)
 }
 
-/// The inode number of a link in a query directory.
-#[must_use]
-pub fn query_link_ino(path: &QueryPath, name: &str) -> u64 {
-    let mut bytes = query_identity(Tag::QueryLink, path);
+/// Of a directory of a query, or of what has that name in one.
+pub fn in_query(tag: Tag, path: &QueryPath, name: &str) -> u64 {
+    let mut bytes = query_identity(tag, path);
     bytes.extend_from_slice(name.as_bytes());
     data(&bytes)
 }
@@ -174,12 +161,6 @@ fn identity(tag: Tag, source: &Source) -> Vec<u8> {
     bytes
 }
 
-fn entry_identity(tag: Tag, source: &Source, entry: &EntryKey) -> Vec<u8> {
-    let mut bytes = identity(tag, source);
-    encode_entry(entry, &mut bytes);
-    bytes
-}
-
 fn encode_entry(entry: &EntryKey, bytes: &mut Vec<u8>) {
     if let Some((partition, sort)) = &entry.index {
         encode_all(partition, bytes);
@@ -198,8 +179,7 @@ fn encode_all(values: &[AttributeValue], bytes: &mut Vec<u8>) {
 }
 
 fn query_identity(tag: Tag, path: &QueryPath) -> Vec<u8> {
-    let source = Source { table: path.schema().name.clone(), index: path.index().cloned() };
-    let mut bytes = identity(tag, &source);
+    let mut bytes = identity(tag, &path.source());
     bytes.push(match path.kind() {
         QueryKind::Query => b'q',
         QueryKind::Scan => b's',

@@ -17,7 +17,7 @@ mod kind;
 mod known;
 pub mod special;
 
-pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure, query_link_ino};
+pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure};
 pub use kind::Kind;
 pub use known::pack_item;
 
@@ -82,6 +82,16 @@ impl EntryNode {
     #[must_use]
     pub fn table(&self) -> &TableName {
         &self.source.table
+    }
+
+    /// The directory that its file is in.
+    pub fn directory(&self) -> Node {
+        let source = self.source.clone();
+        match (&self.key.index, &self.key.base.sort) {
+            (Some((partition, _)), _) => Node::Collection(source, partition.clone()),
+            (None, Some(_)) => Node::Collection(source, vec![self.key.base.partition.clone()]),
+            (None, None) => Node::Items(source),
+        }
     }
 
     /// Of the base item.
@@ -213,9 +223,9 @@ impl Node {
             Self::DraftFolder(table, path) => ino::named(Tag::DraftFolder, &base(table), path),
             Self::Base(source, key) => ino::base_link(source, key),
             Self::Scratch(id) => ino::alone(Tag::Scratch, &id.0.to_be_bytes()),
-            Self::Query(path) => ino::query(path),
-            Self::QueryResult(path, kind) => ino::query_result(path, *kind),
-            Self::QueryLink(path, name) => ino::query_link_ino(path, name),
+            Self::Query(path) => ino::in_query(Tag::Query, path, ""),
+            Self::QueryResult(path, kind) => ino::in_query(Tag::QueryResult, path, kind.name()),
+            Self::QueryLink(path, name) => ino::in_query(Tag::QueryLink, path, name),
             Self::Special(special) => special.ino(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::ITEMS_NAME;
 use crate::codec::digest::Digest;
-use crate::codec::file_name::{self, Decoded};
+use crate::codec::file_name::{self, Decoded, STEM_BYTES_MAX};
 use crate::codec::key;
 use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
@@ -118,24 +118,29 @@ pub fn collection_name(partition: &[AttributeValue]) -> String {
 /// An entry's name without its suffix.
 #[must_use]
 pub fn entry_stem(key: &EntryKey) -> String {
-    match (&key.index, &key.base.sort) {
-        (Some((_, sort)), base_sort) => {
-            let values: Vec<_> = sort.iter().chain([&key.base.partition]).chain(base_sort).collect();
-            file_name::entry_stem(&values)
-        }
-        (None, Some(sort)) => file_name::item_stem(sort),
-        (None, None) => file_name::hash_item_stem(&key.base.partition),
+    entry_stem_within(key, STEM_BYTES_MAX)
+}
+
+/// The same in at most `bytes_max`, at least 28.
+pub fn entry_stem_within(key: &EntryKey, bytes_max: usize) -> String {
+    match (values_of_stem(key), &key.base.sort) {
+        (Some(values), _) => file_name::entry_stem_within(&values, bytes_max),
+        (None, Some(sort)) => file_name::item_stem_within(sort, bytes_max),
+        (None, None) => file_name::collection_name_within(&[&key.base.partition], bytes_max),
     }
+}
+
+/// Of an index's entry: the index's sort key, and the base key.
+fn values_of_stem(key: &EntryKey) -> Option<Vec<&AttributeValue>> {
+    let (_, sort) = key.index.as_ref()?;
+    Some(sort.iter().chain([&key.base.partition]).chain(&key.base.sort).collect())
 }
 
 /// The digest that a shortened name of an entry holds, however short.
 #[must_use]
 pub fn entry_digest(entry: &EntryKey) -> Digest {
-    match (&entry.index, &entry.base.sort) {
-        (Some((_, sort)), base_sort) => {
-            let values: Vec<_> = sort.iter().chain([&entry.base.partition]).chain(base_sort).collect();
-            file_name::entry_digest(&values)
-        }
+    match (values_of_stem(entry), &entry.base.sort) {
+        (Some(values), _) => file_name::entry_digest(&values),
         (None, Some(sort)) => file_name::sort_digest(sort),
         (None, None) => key::partition_digest(&[&entry.base.partition]),
     }

@@ -12,6 +12,7 @@ use super::show::show_range;
 use super::source::QueryKind;
 use super::stream::{SHARD_ITEMS, StreamStep};
 use crate::database::SourceStats;
+use crate::fs::path::kind_name;
 use crate::fs::prelude::*;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES};
 
@@ -179,10 +180,7 @@ fn better_index(path: &QueryPath, index: &IndexSchema, equal: &BTreeSet<&str>, f
     if path.index.as_ref() == Some(&index.name) {
         return None;
     }
-    let kind = match index.kind {
-        IndexKind::Global => "gsi",
-        IndexKind::Local => "lsi",
-    };
+    let kind = kind_name(index.kind);
     let partition: Vec<&str> = index.partition.iter().map(|key| key.name.as_str()).collect();
     let queried: Vec<&str> = match path.kind {
         QueryKind::Query => path.context().keys().partition.iter().map(|key| key.name.as_str()).collect(),

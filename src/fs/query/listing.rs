@@ -19,6 +19,7 @@ use super::stream::{Stream, Wanted};
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
+use crate::fs::path::{kind_name, names};
 use crate::fs::prelude::*;
 
 /// Entries read at once for a listing.
@@ -174,7 +175,7 @@ impl QueryPath {
                 let (folder, stem) = link_parts(entry, room - 1);
                 format!("{number}{folder},{stem}{SUFFIX}")
             }
-            _ => format!("{number}{}{SUFFIX}", name::entry(entry, STEM_BYTES_MAX.min(room))),
+            _ => format!("{number}{}{SUFFIX}", names::entry_stem_within(entry, STEM_BYTES_MAX.min(room))),
         }
     }
 
@@ -198,8 +199,7 @@ impl QueryPath {
         let up = match (&self.saved, self.index_schema()) {
             (None, _) => up,
             (Some(_), None) => format!("../{up}"),
-            (Some(_), Some(index)) if index.kind == IndexKind::Global => format!("../{up}gsi/{}/", index.name),
-            (Some(_), Some(index)) => format!("../{up}lsi/{}/", index.name),
+            (Some(_), Some(index)) => format!("../{up}{}/{}/", kind_name(index.kind), index.name),
         };
         if !self.has_folders() {
             return Some(format!("{up}items/{stem}{SUFFIX}"));
@@ -222,25 +222,17 @@ impl QueryPath {
             Partition::Values(values) if values.is_empty() => None,
             Partition::Values(values) => {
                 let values: Vec<&AttributeValue> = values.values().collect();
-                Some(name::folder(&values, STEM_BYTES_MAX))
+                Some(file_name::collection_name_within(&values, STEM_BYTES_MAX))
             }
-        }
-    }
-
-    /// A row's base item, relative to the table's directory.
-    pub(super) fn base_path(&self, entry: &EntryKey) -> String {
-        let base = EntryKey { index: None, base: entry.base.clone() };
-        let stem = name::entry(&base, STEM_BYTES_MAX);
-        match &entry.base.sort {
-            None => format!("items/{stem}{SUFFIX}"),
-            Some(_) => format!("items/{}/{stem}{SUFFIX}", name::folder(&[&entry.base.partition], STEM_BYTES_MAX)),
         }
     }
 }
 
 /// Folder and entry, shortened to half of `room` each where they do not fit together.
 fn link_parts(entry: &EntryKey, room: usize) -> (String, String) {
-    let parts = |bytes_max: usize| (name::folder(&partition_of(entry), bytes_max), name::entry(entry, bytes_max));
+    let parts = |bytes_max: usize| {
+        (file_name::collection_name_within(&partition_of(entry), bytes_max), names::entry_stem_within(entry, bytes_max))
+    };
     let (folder, stem) = parts(STEM_BYTES_MAX);
     if folder.len() + stem.len() <= room { (folder, stem) } else { parts(room / 2) }
 }

@@ -9,6 +9,7 @@ use super::result_kind::ResultKind;
 use super::stream::{Stream, StreamStep};
 use super::{explain, help, page, request, row};
 
+use crate::fs::path::names;
 use crate::fs::prelude::*;
 
 /// A result file that is being made, a page at a time.
@@ -204,7 +205,7 @@ fn write_row(
         }
         ResultKind::Keys => {
             let entry = row::entry_key(row, path.context())?;
-            out.extend_from_slice(path.base_path(&entry).as_bytes());
+            out.extend_from_slice(names::item_path(&entry.base).as_bytes());
             out.push(b'\n');
         }
         ResultKind::Count

@@ -1,6 +1,6 @@
 //! `query/` and `scan/`: the nodes of `fs::query`'s paths.
 
-use crate::fs::node::query_link_ino;
+use crate::fs::node::ino::{self, Tag};
 use crate::fs::open::prelude::*;
 use crate::fs::query::{Child, LiveListing, ResultReader};
 
@@ -69,7 +69,7 @@ impl Lister for QueryLister {
         let Some(after) = from.after() else { return Ok(()) };
         let path = &self.path;
         let listed = path.listing_with(&mut self.live, &*mount.db, after, wanted, &mut |name, position| {
-            let ino = query_link_ino(path, &name);
+            let ino = ino::in_query(Tag::QueryLink, path, &name);
             out.push(Entry { ino, kind: Kind::Symlink, name: &name }, Place::After(&position.0));
             out.next()
         });

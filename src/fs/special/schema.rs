@@ -8,6 +8,7 @@ use crate::fs::write::Drafts;
 use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::model::api::{TimeToLiveSpecification, UpdateTimeToLiveRequest};
+use crate::protocol::{self, Failure};
 
 impl Execute<dyn Host> for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.
@@ -77,17 +78,12 @@ fn warn_of_part(host: &dyn Host, table: &TableName, done: &[PlannedRequest]) {
 }
 
 fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
-    let document = Document::of(&step.request);
-    let json = document.root();
-    match step.operation {
-        "UpdateTable" => mount.db.update_table(read(json)?).map(drop),
-        "TagResource" => mount.db.tag_resource(read(json)?),
-        "UntagResource" => mount.db.untag_resource(read(json)?),
-        "PutResourcePolicy" => mount.db.put_policy(read(json)?).map(drop),
-        "DeleteResourcePolicy" => mount.db.delete_policy(read(json)?).map(drop),
-        "UpdateTimeToLive" => mount.db.update_time_to_live(read(json)?).map(drop),
-        _ => Err(Error::NotSupported(step.operation)),
-    }
+    let done = protocol::call(step.operation, Document::of(&step.request), &*mount.db, "");
+    done.map(drop).map_err(|failure| match failure {
+        Failure::Operation(error) => error,
+        Failure::Wire(error) => wire_error(error),
+        Failure::UnknownOperation => Error::NotSupported(step.operation),
+    })
 }
 
 /// What a written `schema.plan` says when it is read.

@@ -34,8 +34,8 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
     }
     let path = names::entry_path(&key, TextForm::PlainJson);
     let stem = format!("{}/{ITEMS_NAME}/{}", source.table, path.strip_suffix(".json").unwrap_or(&path));
-    let above = directory_of(source, &key);
     let place = EntryNode { source: source.clone(), key, form: TextForm::PlainJson };
+    let above = place.directory();
     let file = |end: &str, feature: Feature| Special::file(format!("{stem}{end}"), Some(source.clone()), feature);
     Ok(match suffix {
         Suffix::Patch => file(".patch", patch::PatchFile(place).into()).writable(),
@@ -48,12 +48,4 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
         Suffix::Json | Suffix::DdbJson | Suffix::Base => return Err(FsError::NotFound),
     }
     .into())
-}
-
-/// The directory that an item's file is in.
-fn directory_of(source: &Source, key: &EntryKey) -> Node {
-    match &key.base.sort {
-        Some(_) => Node::Collection(source.clone(), vec![key.base.partition.clone()]),
-        None => Node::Items(source.clone()),
-    }
 }

@@ -198,7 +198,7 @@ fn first_index(mount: &Mount, schema: &TableSchema, own: Option<&IndexName>) -> 
         }
         let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
         let Some(entry) = first_entry(&*mount.db, &source)? else { continue };
-        let kind = if index.kind == IndexKind::Global { "gsi" } else { "lsi" };
+        let kind = kind_name(index.kind);
         let partition_names = index.partition.iter().map(|attribute| attribute.name.clone()).collect();
         return Ok(Some(IndexExample { path: format!("{kind}/{}", index.name), partition_names, entry }));
     }

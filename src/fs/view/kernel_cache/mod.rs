@@ -286,12 +286,7 @@ pub fn item_of(node: &Node) -> Option<&EntryNode> {
 
 /// The name of an entry of a table or an index.
 pub fn name_of_entry(entry: &EntryNode) -> Name {
-    let parent = match (&entry.key.index, &entry.key.base.sort) {
-        (Some((partition, _)), _) => Node::Collection(entry.source.clone(), partition.clone()),
-        (None, Some(_)) => Node::Collection(entry.source.clone(), vec![entry.key.base.partition.clone()]),
-        (None, None) => Node::Items(entry.source.clone()),
-    };
-    Name { parent: parent.ino(), name: names::entry_name(&entry.key, entry.form) }
+    Name { parent: entry.directory().ino(), name: names::entry_name(&entry.key, entry.form) }
 }
 
 /// Is this how the node is listed in that directory? The name that ends when the node does; others for the same key are not kept.
