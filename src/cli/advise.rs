@@ -2,8 +2,11 @@
 
 use super::dump::existing_table;
 use super::model_args::SizeArgs;
+use super::outcome::print;
 use crate::cli::prelude::*;
+use crate::engine::EngineOptions;
 use crate::inspect::advice::{Facts, markdown};
+use crate::model::Error;
 
 #[derive(Debug, Args)]
 pub struct AdviseArgs {

@@ -7,18 +7,24 @@
 //! An item is deleted only in the version that was written, after all files are durable.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::json;
 
 use super::dump::existing_table;
 use super::in_flight::InFlight;
+use super::outcome::say;
 use crate::cli::prelude::*;
+use crate::codec::calendar;
 use crate::database::{Entries, EntryKey, Position, Source, TextForm};
 use crate::inspect::violations::table::value;
-use crate::model::Key;
-use crate::model::api::{DeleteItemRequest, Precondition, Version};
+use crate::model::api::{Call, DeleteItemRequest, Done, Precondition, Version};
+use crate::model::clock::{Clock, SystemClock};
+use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
 
 /// Deletes on their way at once.
 const IN_FLIGHT_MAX: usize = 1024;

@@ -1,6 +1,13 @@
 //! `ddbfs autoscale`: what a scaling policy would have done with a recorded load. Nothing is changed.
 
+use std::io::{BufRead, BufReader};
+
+use clap::ValueEnum;
+use serde_json::Value;
+
+use super::outcome::tell;
 use crate::cli::prelude::*;
+use crate::codec::calendar;
 use crate::codec::metrics::prices;
 use crate::inspect::auto_scaling::{
     Action, Minute, Policy, TARGET_PERCENT_DEFAULT, TARGET_PERCENT_MAX, TARGET_PERCENT_MIN, run as run_policy, unit_hours,

@@ -1,7 +1,9 @@
 //! Options of the cache before the HTTP API.
 
 use crate::cli::prelude::*;
+use crate::database::Database;
 use crate::database::cached::{CACHE_BYTES_DEFAULT, CacheOptions, CachedDatabase, TTL_MS_DEFAULT};
+use crate::model::clock::SystemClock;
 use crate::store::memory_limit::memory_limit;
 
 const MIB: usize = 1024 * 1024;

@@ -1,7 +1,9 @@
 //! `ddbfs check`: the pages of the data file, the log, and every index entry, collection and counter against the items.
 
+use super::outcome::tell;
 use crate::cli::prelude::*;
 use crate::engine::check::check;
+use crate::model::Error;
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {

@@ -1,5 +1,6 @@
 //! `ddbfs compact`: free pages of the data file back to the disk.
 
+use super::outcome::say;
 use crate::cli::prelude::*;
 use crate::model::error::StoreError;
 use crate::store::lmdb::Compaction;

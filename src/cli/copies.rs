@@ -1,19 +1,25 @@
 //! What `pull`, `push` and `diff` share: what it costs is said first, a bar, signals that stop it after the page at hand.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use indicatif::{HumanBytes, HumanCount, HumanFloatCount};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::index;
 use super::model_args::PriceArgs;
+use super::outcome::{tell, warn};
 use super::progress::{BackfillProgress, Progress};
 use super::remote::ServiceArgs;
 use crate::cli::prelude::*;
+use crate::codec::{plain_json, shown};
 use crate::database::copies::CopyError;
 use crate::database::copies::copy::{Ended, Plan};
 use crate::database::copies::tally::{Counts, Tally};
+use crate::model::prices::PriceTable;
+use crate::model::{Error, IndexName, Item, TableName};
 
 /// What may be spent without being asked for, in the currency of the price table.
 const FREE_OF_ASKING: f64 = 0.10;

@@ -1,6 +1,7 @@
 //! Options that make what is immediate here take a while, as it does in the service.
 
 use crate::cli::prelude::*;
+use crate::engine::EngineOptions;
 
 #[derive(Debug, Clone, Default, Args)]
 pub struct DelayArgs {

@@ -1,17 +1,23 @@
 //! `ddbfs diff A B`: what two tables do not have in common.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 use indicatif::HumanCount;
+use serde_json::Value;
 
 use super::copies::{self, CopyArgs};
+use super::outcome::{print, say, tell, warn};
 use super::places::{self, Found};
 use super::progress::Progress;
 use crate::cli::prelude::*;
+use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
 use crate::database::copies::tally::Counts;
 use crate::database::copies::{Side, definition};
+use crate::model::api::TableDescription;
 use crate::model::limits::READ_UNIT_BYTES;
+use crate::model::{AttributeValue, KeySchema};
 
 const AFTER_HELP: &str = "\
 A table is [PLACE/]TABLE:

@@ -1,9 +1,11 @@
 //! `ddbfs dump TABLE`: every item, one JSON object a line, in the table's key order.
 
-use std::io::Write;
+use std::io::{BufWriter, ErrorKind, Write};
 
+use super::outcome::warn;
 use crate::cli::prelude::*;
 use crate::model::api::ScanRequest;
+use crate::model::{Error, TableName};
 
 #[derive(Debug, Args)]
 pub struct DumpArgs {

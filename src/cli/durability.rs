@@ -1,6 +1,7 @@
 //! `--durability`: what an acknowledged write survives.
 
 use crate::cli::prelude::*;
+use crate::store::Durability;
 
 /// The words, and what they mean.
 const WORDS: [(&str, Durability); 2] = [("power", Durability::Power), ("kill", Durability::Kill)];

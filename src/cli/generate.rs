@@ -3,6 +3,8 @@
 use clap::builder::Resettable;
 use clap_complete::Shell;
 
+use super::outcome::print;
+
 use crate::cli::prelude::*;
 
 /// The section of manual pages for commands.

@@ -1,8 +1,6 @@
 //! Bounds the writes on their way, in number and in bytes.
 
-use parking_lot::Condvar;
-
-use crate::cli::prelude::*;
+use parking_lot::{Condvar, Mutex};
 
 /// A gate that writes enter when they are queued and leave when they have ended.
 #[derive(Debug)]

@@ -2,12 +2,19 @@
 //!
 //! Making an index goes on in whichever process has the directory open, this one too; when none is left, in the next one.
 
+use std::ops::ControlFlow;
+
+use clap::Subcommand;
+
 use super::dump::existing_table;
+use super::outcome::say;
 use super::progress::BackfillProgress;
 use crate::cli::prelude::*;
 use crate::fs::write::index_draft;
+use crate::model::Word;
 use crate::model::api::update_table::IndexUpdate;
-use crate::model::api::{IndexDescription, TableStatus, UpdateTableRequest};
+use crate::model::api::{IndexDescription, TableDescription, TableStatus, UpdateTableRequest};
+use crate::model::{Error, IndexKind, IndexName, TableName};
 
 /// How often is looked at least.
 const PATIENCE: Duration = Duration::from_millis(200);

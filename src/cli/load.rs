@@ -1,15 +1,20 @@
 //! `ddbfs load TABLE [FILE…]`: NDJSON into a table, many puts in flight so that they share commits.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
+
+use parking_lot::Mutex;
 
 use super::dump::existing_table;
 use super::durability::DurabilityArgs;
 use super::in_flight::InFlight;
+use super::outcome::say;
 use super::progress::Progress;
 use crate::cli::prelude::*;
 use crate::codec::item_line;
-use crate::model::api::PutItemRequest;
+use crate::engine::EngineOptions;
+use crate::model::api::{Call, Done, PutItemRequest};
+use crate::model::{Item, TableName};
 
 /// Puts on their way at once: enough to fill the next group commit while one is under way.
 const IN_FLIGHT_MAX: usize = 4096;

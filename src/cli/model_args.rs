@@ -3,7 +3,9 @@
 use super::delays::DelayArgs;
 use crate::cli::prelude::*;
 use crate::codec::metrics::prices;
+use crate::engine::EngineOptions;
 use crate::engine::throttle::ThrottleOptions;
+use crate::model::prices::PriceTable;
 use crate::store::memory_limit::{LIMIT_BYTES_MIN, tell_memory_limit};
 
 /// What is held of a mount or server.

@@ -1,14 +1,15 @@
 //! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine.
 
 use std::fs::DirBuilder;
-use std::io::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 
 use super::durability::{self, DurabilityArgs};
 use super::model_args::ModelArgs;
 use super::options::{self, Options};
+use super::outcome::say;
 use super::reader::VERSION;
 use super::remote::{self, RemoteArgs};
 use super::serve::{self, HttpArgs};
@@ -16,8 +17,10 @@ use super::signals::Signals;
 use super::stuck::{self, Answer};
 use super::watchdog::Watchdog;
 use crate::cli::prelude::*;
+use crate::engine::EngineOptions;
 use crate::fs::View;
-use crate::fuse::{MountOptions, Mounted};
+use crate::fuse::{self, MountOptions, Mounted};
+use crate::store::Durability;
 use crate::store::lmdb::open_beside;
 
 /// What the background process prints on its standard output once the mount answers.

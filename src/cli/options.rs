@@ -7,6 +7,7 @@ use crate::cli::prelude::*;
 use crate::fs::options::ViewOptions;
 use crate::fs::query::nearest::nearest;
 use crate::fuse::MountOptions;
+use crate::store::Durability;
 
 /// Where a word goes.
 type Setting = fn(&mut Options, &str) -> Result<(), String>;

@@ -4,7 +4,9 @@ use super::copies::{CopyArgs, table_name};
 use super::data_dir::Opened;
 use super::dump::warn_unfinished;
 use crate::cli::prelude::*;
+use crate::database::Database;
 use crate::database::copies::Side;
+use crate::model::TableName;
 
 /// A service of the AWS configuration, where a place is a word.
 const AWS: &str = "aws:";

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::prelude::*;
+use super::outcome::warn;
 
 /// Progress over bytes that are read, or items.
 pub struct Progress(ProgressBar);

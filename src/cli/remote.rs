@@ -3,6 +3,7 @@
 use crate::cli::prelude::*;
 #[cfg(feature = "remote")]
 use crate::database::remote::budget::{Meter, Purse};
+use crate::model::prices::PriceTable;
 
 /// A day: longer is a mistake.
 const SECONDS_MAX: f64 = 86_400.0;

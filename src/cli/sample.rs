@@ -1,6 +1,8 @@
 //! `ddbfs sample`: the example tables with their data.
 
+use super::outcome::say;
 use crate::cli::prelude::*;
+use crate::database::Database;
 use crate::database::samples::sample_tables;
 use crate::model::api::PutItemRequest;
 

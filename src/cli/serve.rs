@@ -3,7 +3,9 @@
 use super::cache_args::CacheArgs;
 use super::durability::DurabilityArgs;
 use super::model_args::ModelArgs;
+use super::outcome::say;
 use crate::cli::prelude::*;
+use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
 

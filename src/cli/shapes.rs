@@ -1,10 +1,13 @@
 //! `ddbfs shapes TABLE`: what its items look like.
 
 use super::dump::existing_table;
+use super::outcome::print;
 use crate::cli::prelude::*;
 use crate::fs::mount::text::pretty;
 use crate::fs::path::names::item_path;
 use crate::inspect::shapes::{json, markdown, read};
+use crate::model::Error;
+use crate::model::clock::{Clock as _, SystemClock};
 
 const AFTER_HELP: &str = "\
 Keys are generalised to patterns: USER#17 is USER#<n>. Examples:

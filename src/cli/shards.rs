@@ -1,5 +1,8 @@
 //! `ddbfs shards`: write-sharded partition keys: how many suffixes, and which belongs to a value.
 
+use clap::Subcommand;
+
+use super::outcome::say;
 use crate::cli::prelude::*;
 use crate::inspect::sharding::{SHARDS_MAX, calculated_suffix, shards};
 

@@ -6,8 +6,12 @@ mod complete;
 mod tell;
 mod typed;
 
+use std::io::ErrorKind;
+
+use clap::ValueEnum;
 use clap_complete::Shell;
 
+use super::outcome::print;
 use crate::cli::prelude::*;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

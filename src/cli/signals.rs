@@ -1,5 +1,8 @@
 //! The signals that end a server cleanly.
 
+use parking_lot::Mutex;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
 use crate::cli::prelude::*;
 
 /// SIGINT, SIGTERM and SIGHUP, caught from [`Signals::new`] on.

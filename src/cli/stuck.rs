@@ -1,10 +1,13 @@
 //! A mount that does not answer: its process is stopped or busy; or it was killed, and so was its watchdog, while a thread of it waited in
 //! the kernel, see `watchdog`. The last is freed here.
 
+use std::io::ErrorKind;
+
+use super::outcome::warn;
 use super::reader::{is_dead, read_within};
 use super::watchdog::is_alive;
 use crate::cli::prelude::*;
-use crate::fuse::Connection;
+use crate::fuse::{self, Connection};
 use crate::store::lmdb::user_of;
 
 /// How long a mount may take to answer before it is asked who serves it.

@@ -1,10 +1,12 @@
 //! `ddbfs umount`: ends a mount, or clears a dead one.
 
 use std::io;
+use std::time::Instant;
 
+use super::outcome::warn;
 use super::stuck::{self, Answer};
-
 use crate::cli::prelude::*;
+use crate::fuse;
 
 /// Below a mountpoint: ends reads that wait.
 const RELEASE: (&str, &str) = (".ddb/ctl", "release");

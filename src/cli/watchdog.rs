@@ -10,8 +10,12 @@
 use std::io::Write as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{ChildStdin, Command, Stdio};
+use std::time::Instant;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::prelude::*;
+use crate::fuse;
 
 /// The command that is such a process; of no use to people.
 pub const COMMAND: &str = "watch-mount";

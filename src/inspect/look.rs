@@ -1,9 +1,13 @@
 //! Looking at what a table or index has. It is free: no units, no heat, no throttling, no metrics ([`Browse::look`]).
 
+use std::ops::ControlFlow;
+
 use crate::codec::row::Row;
+use crate::database::{Browse, Source};
 use crate::expr::read_request::{ReadRange, ReadRequest};
-use crate::inspect::prelude::*;
 use crate::model::api::Segment;
+use crate::model::error::StoreError;
+use crate::model::{Error, Item};
 
 /// Parts of the hash range that a sample takes as many items of.
 const SAMPLE_SEGMENTS: u32 = 64;

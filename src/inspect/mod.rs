@@ -13,7 +13,6 @@
 pub mod advice;
 pub mod auto_scaling;
 pub mod look;
-mod prelude;
 pub mod shapes;
 pub mod sharding;
 pub mod spread;

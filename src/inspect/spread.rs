@@ -1,6 +1,6 @@
 //! How numbers are spread: exact counts of each size, so that a mean never hides the largest.
 
-use crate::inspect::prelude::*;
+use std::collections::BTreeMap;
 
 /// How many have how much. The different sizes of `n` things that have `m` together are at most `√2m`, and those of items 409,600:
 /// it stays small however many things there are.

@@ -9,6 +9,7 @@ use crate::codec::file_name::is_name;
 use crate::fs::path::HELP_NAME;
 use crate::fs::query::is_word;
 use crate::fs::tree;
+use crate::fuse;
 
 /// How long a mount may take for one file or directory.
 const PATIENCE: Duration = Duration::from_secs(2);

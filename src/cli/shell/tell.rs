@@ -2,10 +2,15 @@
 //! and is not asked again before that has ended: it costs one prompt a moment, and the others nothing.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
+use std::time::Instant;
 
+use crate::cli::outcome::{print, warn};
 use crate::cli::prelude::*;
 use crate::cli::reader::{Reader, is_waiting, user};
+use crate::codec::digest::{digest, hex};
+use crate::fuse;
 
 /// How long all mounts together may take.
 const PATIENCE: Duration = Duration::from_millis(300);

@@ -1,10 +1,10 @@
 //! Which mount is looked at, and whether anybody answers there.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
 use crate::cli::prelude::*;
 use crate::cli::reader::{Reader, VERSION, is_dead, read_within, user};
-use crate::fuse::Listed;
+use crate::fuse::{self, Listed};
 
 /// How long a mount may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);

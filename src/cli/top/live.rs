@@ -1,10 +1,13 @@
 //! The screen in a terminal: a thread reads the mount, which may take as long as it likes; this one draws and hears of keys at once.
 
 use std::io::{self, IsTerminal as _};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::time::Instant;
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::find::{self, Files};
 use super::read::{self, Details, Readings};

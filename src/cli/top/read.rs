@@ -1,12 +1,12 @@
 //! What the files of a mount say of its tables: `T/capacity.json` of each, and of a chosen table or index `partitions/heat.tsv` and
 //! `partitions/hot.tsv`. Columns are found by their names, as others may come. Nothing here is counted or charged by the mount.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::find::Files;
-use crate::cli::prelude::*;
 use crate::cli::reader::is_dead;
 use crate::model::layout::Window;
 

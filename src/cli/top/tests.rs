@@ -3,11 +3,11 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Value, json};
 
 use super::read::{self, Details, Readings};
 use super::state::{Sort, State, Then};
 use super::{plain, screen};
-use crate::cli::prelude::*;
 use crate::model::layout::Window;
 
 /// A table's `capacity.json`, with what each of its sources says: kind, name, billing, units read and written in the last minute, throttles.

@@ -3,17 +3,20 @@
 mod config;
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufReader, BufWriter, Write};
+
+use clap::ValueEnum;
 
 use self::config::Config;
 use super::dump::existing_table;
+use super::outcome::warn;
 use crate::cli::prelude::*;
 use crate::inspect::violations::correct::{Action, correct};
 use crate::inspect::violations::detect::{self, Bounds, detect};
 use crate::inspect::violations::table::TableWriter;
 use crate::inspect::violations::{IndexKey, Violation};
-use crate::model::schema::KeyAttributeType;
-use crate::model::{KeyAttribute, KeyType};
+use crate::model::schema::{IndexKind, KeyAttributeType};
+use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
 
 const AFTER_HELP: &str = "\
 Examples:

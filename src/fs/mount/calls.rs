@@ -1,7 +1,10 @@
 //! What `.ddb/accesslog` and `.ddb/slowlog.ndjson` show: every call as it ends, for who reads it at that time; the last ones that took long.
 
+use crate::codec::calendar;
 use crate::codec::shown::{self, is_shown};
 use crate::fs::prelude::*;
+use crate::fs::seldom::Seldom;
+use std::{collections::VecDeque, sync::Weak};
 
 /// A call that takes as long is slow.
 pub const SLOW: Duration = Duration::from_millis(100);

@@ -1,6 +1,7 @@
 //! Collection folders that exist without items: made by mkdir, or emptied by unlink and not yet removed. In memory only.
 
 use crate::codec::file_name::STEM_BYTES_MAX;
+use crate::codec::{digest::Digest, key::partition_digest};
 use crate::fs::prelude::*;
 
 /// Folders made by mkdir and not removed, over all tables.

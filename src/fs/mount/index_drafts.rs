@@ -1,6 +1,8 @@
 //! Indexes that mkdir made in `gsi/` and UpdateTable has not.
 
 use crate::fs::prelude::*;
+use crate::model::IndexName;
+use std::collections::BTreeMap;
 
 /// Drafts at a time.
 const DRAFTS_MAX: usize = 256;

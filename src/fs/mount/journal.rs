@@ -4,7 +4,9 @@
 //! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
 //! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
 
+use crate::codec::{calendar, shown};
 use crate::fs::prelude::*;
+use std::{collections::VecDeque, sync::atomic::AtomicU64};
 
 /// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;

@@ -3,8 +3,11 @@
 //! Sessions are those of `.ddb/errors/last`. Memory is bounded: the answers of the sessions that called last.
 
 use super::text::pretty;
+use crate::codec::json::document::Document;
 use crate::codec::wire::{self, Declared};
 use crate::fs::prelude::*;
+use crate::fs::{process::session_of, recent::Weighed};
+use crate::model::api::ReturnConsumedCapacity;
 use crate::protocol::{self, Failure};
 
 /// Answers of all sessions together; the oldest are dropped.

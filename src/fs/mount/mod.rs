@@ -50,6 +50,7 @@ use crate::fs::options::ViewOptions;
 use crate::fs::prelude::*;
 use crate::fs::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::store::budget::{Budget, Memory};
+use std::sync::{OnceLock, atomic::AtomicUsize};
 
 /// The last plan of each session for each table: see `schema.plan`.
 type Plans = Recent<(TableName, u32), Vec<u8>, 256>;

@@ -1,6 +1,7 @@
 //! How a batch went: `<Table>/batch/result.json`, of the last one of the reader's session.
 
 use super::text::pretty;
+use crate::codec::calendar;
 use crate::fs::path::BATCH_NAME;
 use crate::fs::prelude::*;
 use crate::store::memory_limit::part_of_limit;

@@ -2,6 +2,7 @@
 
 use crate::fs::prelude::*;
 use crate::inspect::shapes::{Shapes, read};
+use std::time::Instant;
 
 /// Items read of a table: of a larger one a sample, so that nobody waits for long.
 const ITEMS_MAX: u64 = 1_000_000;

@@ -1,5 +1,6 @@
 //! The whole of a file.
 
+use crate::codec::shown;
 use crate::fs::prelude::*;
 use crate::store::budget::{Budget, Permit};
 

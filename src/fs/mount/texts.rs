@@ -4,6 +4,7 @@
 use super::text::Text;
 
 use crate::fs::prelude::*;
+use std::time::Instant;
 
 /// How long a text is kept for whoever asks next.
 const KEPT: Duration = Duration::from_secs(2);

@@ -2,6 +2,7 @@
 //! its file is that text, byte for byte. Memory is bounded, and the oldest go: their items are shown as all others are.
 
 use crate::fs::prelude::*;
+use crate::fs::recent::Weighed;
 
 /// Bytes of all texts and of what keeps them.
 const BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -2,6 +2,7 @@
 
 use super::kind::Kind;
 
+use crate::database::EntryStat;
 use crate::fs::prelude::*;
 
 /// Bytes that `st_blocks` counts in.

@@ -11,6 +11,7 @@
 
 use siphasher::sip::SipHasher13;
 
+use crate::codec::key;
 use crate::fs::prelude::*;
 use crate::fs::query::{QueryKind, QueryPath};
 

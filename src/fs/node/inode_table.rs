@@ -21,6 +21,7 @@ use super::known::{KnownNode, Sources};
 use super::{Kind, Node, ROOT_INO};
 
 use crate::fs::prelude::*;
+use std::sync::atomic::AtomicUsize;
 
 const SHARDS: usize = 16;
 

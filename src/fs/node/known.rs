@@ -5,7 +5,9 @@
 
 use super::{EntryNode, Kind, Node};
 
+use crate::codec::key;
 use crate::fs::prelude::*;
+use std::sync::Weak;
 
 /// A node, or what it is built of.
 #[derive(Debug, Clone)]

@@ -24,6 +24,7 @@ pub use known::pack_item;
 use ino::{Role, Tag};
 use special::{Effort, Special, SpecialNode};
 
+use crate::codec::digest::Digest;
 use crate::fs::prelude::*;
 use crate::fs::query::{QueryPath, ResultKind};
 use crate::fs::write::TargetKey;

@@ -22,6 +22,7 @@ use crate::fs::mount::Mount;
 use crate::fs::node::{Kind, Node};
 use crate::fs::prelude::*;
 use crate::fs::query::Wanted;
+use std::collections::VecDeque;
 
 /// Entries that can be asked for again without reading them again.
 const WINDOW: usize = 2 * BATCH;

@@ -1,7 +1,9 @@
 //! Names as they are found, with their places, and what is told of items beside: see [`super::directory`].
 
+use crate::database::{EntryStat, Position};
 use crate::fs::node::{Kind, Node, pack_item};
 use crate::fs::prelude::*;
+use std::ops::ControlFlow;
 
 /// Entries read from the source at a time.
 pub const BATCH: usize = 512;

@@ -9,9 +9,11 @@ use super::special::OpenSpecial;
 use super::text::OpenText;
 use crate::fs::mount::text::Text;
 use crate::fs::prelude::*;
+use crate::fs::process::same_process;
 use crate::fs::write::ItemTarget;
 use crate::fs::write::scratch::FileId;
 use crate::store::budget::{Budget, Full, Permit};
+use std::sync::atomic::AtomicU64;
 
 /// What a handle number stands for.
 #[derive(Debug)]

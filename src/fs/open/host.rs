@@ -6,6 +6,7 @@ use crate::fs::mount::Mount;
 use crate::fs::node::Node;
 use crate::fs::prelude::*;
 use crate::fs::write::Failure;
+use crate::model::api::{CallContext, DeleteTableRequest, PutItemRequest, WriteListener, saved_query::SavedForm};
 
 /// Reads that may wait at a time.
 pub const WAITING_MAX: usize = 64;

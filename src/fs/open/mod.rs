@@ -28,6 +28,7 @@ use std::ops::Range;
 use super::mount::text::Text;
 
 use crate::fs::prelude::*;
+use crate::model::api::Done;
 
 /// Told once how a call ended; from any thread, must not block.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;

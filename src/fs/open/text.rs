@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicU32;
 use super::host::{Host, Work, on_behalf_of};
 use super::{Outcome, Reply};
 use crate::fs::prelude::*;
+use crate::fs::process::same_process;
 use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
+use std::collections::VecDeque;
 
 /// Calls on one handle in their order: those that come while one is carried out wait in line, without a thread.
 #[derive(Default)]

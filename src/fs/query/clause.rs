@@ -21,7 +21,9 @@ use super::value::{split, whole_number};
 use super::{key_clause, live, nearest, select, where_dotted, where_literal};
 use crate::expr::literals;
 use crate::expr::read_request::ReadRange;
+use crate::expr::read_request::ReadRequest;
 use crate::fs::prelude::*;
+use crate::model::api::Segment;
 use crate::model::limits::SEGMENTS_MAX;
 
 const ASC: &str = "asc";

@@ -3,7 +3,11 @@
 use super::filter::Filter;
 use super::token::Token;
 
+use crate::codec::digest::Digest;
+use crate::expr::SortRange;
 use crate::fs::prelude::*;
+use crate::model::api::Segment;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const CONSISTENT: &str = "consistent";
 pub(super) const DESC: &str = "desc";

@@ -23,8 +23,10 @@ use super::clauses::TYPED;
 use super::fault::ClauseFault;
 use super::path::QueryPath;
 use super::show::show_path;
+use crate::codec::{dynamodb_json, row::Row};
 use crate::expr::ProjectionPaths;
 use crate::fs::prelude::*;
+use std::collections::BTreeSet;
 
 /// Columns of a header that is made from the items.
 const COLUMNS_MAX: usize = 10_000;

@@ -11,10 +11,13 @@ use super::request::Resolved;
 use super::show::show_range;
 use super::source::QueryKind;
 use super::stream::{SHARD_ITEMS, StreamStep};
+use crate::codec::shown;
 use crate::database::SourceStats;
 use crate::fs::path::kind_name;
 use crate::fs::prelude::*;
+use crate::model::IndexSchema;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES};
+use std::collections::BTreeSet;
 
 /// Bytes, with an overhead for each item, after which a query is no longer followed but estimated: about a second's work.
 const FOLLOWED_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -8,7 +8,10 @@
 
 use super::show::show_range;
 
+use crate::expr::SortRange;
 use crate::fs::prelude::*;
+use crate::model::{PathElement, api::Placeholders};
+use std::collections::BTreeMap;
 
 /// Placeholders gathered while expressions are written.
 #[derive(Debug, Default)]

@@ -15,6 +15,8 @@ use crate::expr::order::Comparator;
 use crate::expr::placeholders::{PlaceholderUse, Scope};
 use crate::fs::prelude::*;
 use crate::model::error::expression::ExpressionFault;
+use crate::model::{PathElement, api::Placeholders};
+use std::collections::BTreeSet;
 
 /// A part of a filter expression.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,9 @@
 use super::request_json::members;
 use super::test_tables::{directory, game_scores, walk};
 
+use crate::codec::dynamodb_json;
 use crate::fs::prelude::*;
+use crate::model::api::Placeholders;
 
 /// The filter of `request.json` with its placeholders put in: names in `[]`, values as DynamoDB JSON.
 fn filter(path: &str) -> String {

@@ -7,6 +7,8 @@ use super::path::QueryPath;
 use super::result_kind::ResultKind;
 use super::source::{Context, QueryKind};
 use super::{clause, key_clause, row};
+use crate::codec::file_name;
+use crate::expr::read_request::ReadRequest;
 use crate::fs::path::names;
 use crate::fs::prelude::*;
 

@@ -9,6 +9,7 @@ use super::source::{Context, QueryKind};
 use super::value::{self, split};
 use super::{nearest, shards};
 use crate::codec::file_name::{self, ALIAS_MARK, NameFault};
+use crate::expr::SortRange;
 use crate::expr::{KeyCondition, KeySchemaView};
 use crate::fs::prelude::*;
 

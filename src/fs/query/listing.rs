@@ -19,8 +19,12 @@ use super::stream::{Stream, Wanted};
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
+use crate::codec::{file_name, row::Row};
+use crate::database::Position;
+use crate::expr::SortRange;
 use crate::fs::path::{kind_name, names};
 use crate::fs::prelude::*;
+use std::{collections::VecDeque, ops::ControlFlow};
 
 /// Entries read at once for a listing.
 const CHUNK_ITEMS: u32 = 512;

@@ -6,6 +6,7 @@ use super::path::QueryPath;
 use crate::fs::prelude::*;
 use crate::model::api::TimeToLiveStatus;
 use crate::model::clock::{Clock, SystemClock};
+use crate::model::{AttributeType, Number, api::DescribeTimeToLiveRequest};
 
 /// Keeps items whose time is not over: those without the attribute, with one that is no number, or a later one.
 pub(super) fn filter(path: &QueryPath, db: &dyn Browse) -> Result<Option<Filter>, FsError> {

@@ -1,5 +1,6 @@
 //! The operators of clauses: faults and the help tell of them, the parsers know them.
 
+use crate::expr::SortRange;
 use crate::expr::order::Comparator;
 use crate::fs::prelude::*;
 

@@ -6,8 +6,11 @@ use super::request::{self, Resolved};
 use super::row;
 use super::stream::StreamStep;
 use super::token::Token;
+use crate::codec::row::Row;
+use crate::database::Rows;
 use crate::fs::prelude::*;
 use crate::model::api::ConsumedCapacity;
+use crate::model::api::Page;
 
 /// `page.json`: one request, one line.
 pub(super) fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {

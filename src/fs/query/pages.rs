@@ -2,7 +2,10 @@
 
 use super::request::{self, Bounds};
 
+use crate::database::Rows;
+use crate::expr::read_request::ReadRequest;
 use crate::fs::prelude::*;
+use crate::model::api::Page;
 
 /// What is still to be read of one query.
 #[derive(Debug)]

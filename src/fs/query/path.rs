@@ -5,7 +5,9 @@ use std::hash::{Hash, Hasher};
 use super::clauses::Clauses;
 use super::source::{Context, QueryKind};
 
+use crate::codec::digest::Digest;
 use crate::fs::prelude::*;
+use crate::model::{IndexName, IndexSchema};
 
 /// A `query/` or `scan/` directory, or a directory of clauses below one.
 ///

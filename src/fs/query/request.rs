@@ -8,9 +8,13 @@ use super::key_clause;
 use super::path::QueryPath;
 use super::source::QueryKind;
 use super::token::{Check, Scope};
+use crate::codec::{key, row::Row};
+use crate::database::Rows;
 use crate::expr::read_request::{ReadFilter, ReadRange};
 use crate::expr::{Condition, KeyConditionShape, ProjectionPaths};
+use crate::expr::{SortRange, read_request::ReadRequest};
 use crate::fs::prelude::*;
+use crate::model::api::Page;
 use crate::model::api::Select;
 
 /// One page; its bill is added to `bills`.

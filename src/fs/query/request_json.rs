@@ -4,8 +4,11 @@ use super::expression::Expression;
 use super::filter::Filter;
 use super::path::QueryPath;
 use super::request::Resolved;
+use crate::codec::{dynamodb_json, shown};
 use crate::expr::read_request::ReadRange;
 use crate::fs::prelude::*;
+use crate::model::{api::Placeholders, error::StoreError};
+use serde_json::Map;
 
 /// `request.json`: the request with its values in DynamoDB JSON.
 pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {

@@ -7,7 +7,9 @@ use super::request_json::members;
 use super::test_tables::{directory, game_scores};
 use super::token::Token;
 use crate::expr::read_request::ReadRange;
+use crate::expr::read_request::ReadRequest;
 use crate::fs::prelude::*;
+use crate::model::api::Segment;
 
 fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())

@@ -9,6 +9,7 @@ use super::result_kind::ResultKind;
 use super::stream::{Stream, StreamStep};
 use super::{explain, help, page, request, row};
 
+use crate::codec::row::Row;
 use crate::fs::path::names;
 use crate::fs::prelude::*;
 

@@ -2,7 +2,9 @@
 
 use super::source::Context;
 
+use crate::codec::{key, row::Row};
 use crate::fs::prelude::*;
+use crate::model::error::StoreError;
 
 /// Which entry of the source the row is. The row is a whole entry, not a projection.
 ///

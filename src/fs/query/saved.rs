@@ -5,8 +5,10 @@ use super::fault::ClauseFault;
 use super::filter::Filter;
 use super::path::{QueryPath, Saved};
 use super::source::{Context, QueryKind};
+use crate::codec::{json::document::Document, wire};
 use crate::expr::{KeyConditionShape, PlaceholderUse, projection};
 use crate::fs::prelude::*;
+use crate::model::api::{ConditionParameter, Segment};
 use crate::model::api::{QueryRequest, ScanRequest, Select};
 
 impl QueryPath {

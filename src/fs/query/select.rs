@@ -4,6 +4,7 @@ use super::fault::ClauseFault;
 use super::value::{self, whole_number};
 
 use crate::fs::prelude::*;
+use crate::model::PathElement;
 
 /// The paths of a `select=` clause, in order.
 pub(super) fn parse(text: &str) -> Result<Vec<DocumentPath>, ClauseFault> {

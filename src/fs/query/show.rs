@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::expr::SortRange;
 use crate::fs::prelude::*;
+use crate::model::PathElement;
 
 /// `a.b[0]`, as the clauses spell it.
 pub(super) fn show_path(path: &DocumentPath) -> String {

@@ -2,6 +2,7 @@
 
 use crate::expr::KeySchemaView;
 use crate::fs::prelude::*;
+use crate::model::IndexSchema;
 
 /// Query or Scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

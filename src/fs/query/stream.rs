@@ -7,8 +7,13 @@ use super::pages::Pages;
 use super::path::QueryPath;
 use super::request::{Bounds, project_also, read_rows};
 use super::row;
+use crate::codec::row::Row;
+use crate::database::Rows;
+use crate::expr::read_request::ReadRequest;
 use crate::fs::prelude::*;
 use crate::model::api::ConsumedCapacity;
+use crate::model::{api::Page, error::StoreError};
+use std::collections::VecDeque;
 
 /// Items that a merge holds of all shards together, more or less; a shard's page is also at most 1 MB.
 const MERGED_ITEMS: usize = 4096;

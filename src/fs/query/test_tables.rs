@@ -4,6 +4,7 @@ use super::{Child, QueryKind, QueryPath};
 use crate::fs::prelude::*;
 use crate::model::Projection;
 use crate::model::schema::BillingMode;
+use crate::model::{IndexName, IndexSchema, KeySchema};
 
 /// `pk:S` as a key attribute.
 fn attribute(text: &str) -> KeyAttribute {

@@ -15,7 +15,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::fault::ClauseFault;
 use super::source::Context;
 
+use crate::codec::{digest::Digest, key};
+use crate::database::Entries;
 use crate::fs::prelude::*;
+use std::{collections::BTreeSet, ops::ControlFlow};
 
 const VERSION: u8 = 1;
 const CHECK_BYTES: usize = 4;

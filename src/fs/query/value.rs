@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use super::fault::ValueFault;
 
+use crate::codec::file_name;
 use crate::fs::prelude::*;
 
 /// `text` decoded, as UTF-8; never empty.

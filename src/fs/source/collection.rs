@@ -1,10 +1,21 @@
 //! `items/K(pk)/`: an item collection of a composite table, or of an index.
 
 use super::{item, scratch};
+use crate::database::Entries;
 use crate::fs::node::EntryInos;
 use crate::fs::open::found::Items;
 use crate::fs::open::prelude::*;
 use crate::fs::path::names::{Parsed, Suffix};
+use crate::fs::{
+    node::AliasNode,
+    open::{
+        directory::Lister,
+        found::{Cursor, Entry, Found, Place},
+    },
+    query::Wanted,
+    write::{KeyPart, TargetKey},
+};
+use std::ops::ControlFlow;
 
 /// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
 pub fn resolve(mount: &Mount, source: &Source, partition: &PartitionKey, name: &str) -> Result<Node, FsError> {

@@ -1,8 +1,12 @@
 //! A base item or an index entry as a file.
 
+use crate::codec::dynamodb_json;
 use crate::codec::json::indent::indent;
+use crate::database::EntryStat;
 use crate::fs::node::entry_ino;
 use crate::fs::open::prelude::*;
+use crate::fs::write::{ItemTarget, KeyPart, TargetKey};
+use crate::model::error::StoreError;
 
 /// The node of an entry.
 pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {

@@ -2,10 +2,21 @@
 
 use super::collection::EntryLister;
 use super::{entry, item, scratch};
+use crate::codec::digest::Digest;
+use crate::database::Entries;
 use crate::fs::node::ino;
 use crate::fs::open::directory::fetch_tail;
 use crate::fs::open::prelude::*;
 use crate::fs::path::names::Parsed;
+use crate::fs::{
+    node::{AliasFolder, AliasNode},
+    open::{
+        directory::{FixedLister, Lister},
+        found::{Cursor, Entry, Found, Place},
+    },
+    query::Wanted,
+    write::{KeyPart, TargetKey},
+};
 
 pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
     let schema = mount.source_schema(source)?;

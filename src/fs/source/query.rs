@@ -3,6 +3,14 @@
 use crate::fs::node::ino::{self, Tag};
 use crate::fs::open::prelude::*;
 use crate::fs::query::{Child, LiveListing, ResultReader};
+use crate::fs::{
+    open::{
+        computed::Producer,
+        directory::Lister,
+        found::{Cursor, Entry, Found, Place},
+    },
+    query::{QueryKind, QueryPath, Wanted},
+};
 
 /// The `query/` or `scan/` directory of a table or index.
 pub fn directory(mount: &Mount, source: &Source, kind: QueryKind) -> Result<Node, FsError> {

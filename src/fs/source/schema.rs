@@ -1,8 +1,11 @@
 //! `schema.json`: a table's definition as CreateTable takes it, a draft's template, an index's definition as a member of CreateTable's.
 
+use crate::codec::wire;
+use crate::fs::mount::text::pretty;
 use crate::fs::open::prelude::*;
 use crate::fs::write::schema_change::TIME_TO_LIVE;
 use crate::model::api::TimeToLiveStatus;
+use crate::model::{IndexName, api::DescribeTimeToLiveRequest};
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     if mount.is_draft(&source.table)? {

@@ -4,8 +4,10 @@
 
 use crate::fs::open::prelude::*;
 use crate::fs::path::scratch_name::{is_refused_probe, is_scratch_name};
+use crate::fs::write::FileId;
 use crate::fs::write::scratch::Placed;
 use crate::model::api::parked::ParkedStat;
+use crate::model::api::parked::{ParkedChange, ParkedPlace};
 
 /// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
 /// earlier: `CVS` and `4913` are keys too, and tables.

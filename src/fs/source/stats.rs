@@ -1,7 +1,9 @@
 //! `stats.json`: the counters of a table or an index. Its times never change, and who has it open sees the size of the text that it has,
 //! so that a backup of a table in use finds nothing wrong.
 
+use crate::fs::mount::text::pretty;
 use crate::fs::open::prelude::*;
+use crate::model::Word;
 use crate::model::api::{IndexDescription, TableDescription};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 

@@ -1,5 +1,7 @@
 //! `.ddb/stats.json` and `.ddb/config.json`: how the store and this mount are, and how they were set up.
 
+use crate::codec::calendar;
+use crate::fs::mount::text::pretty;
 use crate::fs::open::host::WAITING_MAX;
 use crate::fs::open::prelude::*;
 use crate::fs::write::scratch::{SCRATCH_FILE_BYTES_MAX, scratch_bytes_max};

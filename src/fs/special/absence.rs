@@ -3,6 +3,7 @@
 use crate::fs::open::prelude::*;
 use crate::fs::path::names::item_path;
 use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
+use std::ops::ControlFlow;
 
 /// Lines of a file, and bytes: it is made in memory. The last line says when there are more.
 const LINES_MAX: usize = 100_000;

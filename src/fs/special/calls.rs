@@ -2,6 +2,7 @@
 
 use crate::fs::mount::calls::{AHEAD_BYTES_MAX, Ahead};
 use crate::fs::open::prelude::*;
+use crate::fs::open::special::OpenSpecial;
 
 pub struct AccessLog;
 

@@ -3,6 +3,7 @@
 use super::schema;
 use crate::fs::open::prelude::*;
 use crate::fs::write::{draft, index_draft};
+use crate::model::api::DeleteTableRequest;
 
 /// What it says when it is read.
 pub const USAGE: &str = "\

@@ -6,6 +6,11 @@ use crate::fs::node::special::Feature;
 use crate::fs::open::prelude::*;
 use crate::fs::open::text::Call;
 use crate::fs::source::draft;
+use crate::fs::{
+    node::special::Effort,
+    open::{host::noted, special::OpenSpecial},
+    process::session_of,
+};
 use crate::model::layout::Window::{Day, Hour, Minute};
 
 /// In the directory of a table or a draft; listed when the mount shows all.

@@ -1,5 +1,7 @@
 //! `<Table>/describe.json`: DescribeTable's answer, verbatim.
 
+use crate::codec::wire;
+use crate::fs::mount::text::pretty;
 use crate::fs::open::prelude::*;
 
 pub fn text(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {

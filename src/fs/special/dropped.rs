@@ -2,6 +2,7 @@
 //! of derived ones. What is written to them is taken and forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
 
 use crate::fs::open::prelude::*;
+use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::text::Call;
 
 fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
 use crate::codec::calendar::iso;
+use crate::codec::digest::hex;
 use crate::database::layout::Layout;
 use crate::fs::open::prelude::*;
 use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, ThrottleWarning, Window};

@@ -1,9 +1,11 @@
 //! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the end of an index by rmdir.
 
 use crate::fs::open::prelude::*;
+use crate::fs::open::{room::open_text, text::Execute};
 use crate::fs::source::schema;
 use crate::fs::write::index_draft::{IndexTarget, template};
 use crate::model::api::update_table::IndexUpdate;
+use crate::model::{IndexName, api::UpdateTableRequest};
 
 /// The draft of that name in a table's `gsi/`, if there is one.
 #[must_use]

@@ -3,6 +3,7 @@
 
 use crate::codec::metrics::{capacity, points, prometheus};
 use crate::database::layout::Layout;
+use crate::fs::mount::text::pretty;
 use crate::fs::open::prelude::*;
 use crate::model::layout::{Metrics, TableMetrics};
 

@@ -1,5 +1,6 @@
 //! What partitions, the keys in them and their boundaries are called.
 
+use crate::codec::digest::hex;
 use crate::fs::open::prelude::*;
 use crate::model::layout::SplitCandidate;
 

@@ -4,12 +4,22 @@
 
 use super::derived::{OF_PARTITIONS, row};
 use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
+use crate::codec::{key::partition_digest, shown};
+use crate::database::Entries;
 use crate::fs::node::ino::{self, Role};
 use crate::fs::open::prelude::*;
 use crate::fs::path::names::{self, Parsed, Suffix};
 use crate::fs::source::collection::{self, EntryLister};
 use crate::fs::source::entry;
 use crate::fs::source::items::partition_types;
+use crate::fs::{
+    node::special::Effort,
+    open::{
+        directory::Lister,
+        found::{Cursor, Entry, Found, Place},
+    },
+    query::Wanted,
+};
 use crate::model::layout::{Load, PartitionReport, PlaceRange, Window};
 
 const STATS_NAME: &str = "stats.json";

@@ -2,6 +2,7 @@
 
 use crate::codec::metrics::heat_svg;
 use crate::codec::metrics::heat_svg::data::{KEYS_MAX, Lane, Named, Picture};
+use crate::codec::{digest::hex, key::partition_digest};
 use crate::fs::open::prelude::*;
 use crate::inspect::violations::table::cell;
 use crate::model::layout::{BigCollection, HotKey, Window};

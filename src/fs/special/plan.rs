@@ -4,6 +4,7 @@
 use super::schema;
 use crate::fs::open::prelude::*;
 use crate::fs::write::schema_target::PlanTarget;
+use crate::fs::{mount::text::pretty, open::room::open_text, process::session_of};
 
 /// The plan that the caller's session made last, or how to make one.
 pub fn text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsError> {

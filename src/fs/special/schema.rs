@@ -1,13 +1,23 @@
 //! CreateTable and UpdateTable by a written `schema.json`, and the plan of one (`schema.plan`).
 
 use crate::codec::json::document::Json;
+use crate::codec::{file_name, json::document::Document, wire};
 use crate::fs::open::prelude::*;
 use crate::fs::source::schema;
 use crate::fs::special::{dropped, forecast, queries};
 use crate::fs::write::Drafts;
 use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
+use crate::fs::{
+    mount::text::pretty,
+    open::text::{Execute, warn},
+    process::session_of,
+};
 use crate::model::api::{TimeToLiveSpecification, UpdateTimeToLiveRequest};
+use crate::model::{
+    api::{CreateTableRequest, UpdateTableRequest},
+    schema::KeyType,
+};
 use crate::protocol::{self, Failure};
 
 impl Execute<dyn Host> for SchemaTarget {

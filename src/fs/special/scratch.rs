@@ -10,6 +10,7 @@
 //! does. A name that is too long ends in `~` and the digest of the whole.
 
 use crate::codec::calendar::iso;
+use crate::codec::digest::hex;
 use crate::codec::file_name::NAME_BYTES_MAX;
 use crate::fs::open::prelude::*;
 use crate::fs::source::items;

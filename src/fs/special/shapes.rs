@@ -1,5 +1,6 @@
 //! `<Table>/shapes.md` and `shapes.json`: what its items look like.
 
+use crate::fs::mount::text::pretty;
 use crate::fs::open::prelude::*;
 use crate::fs::path::names::item_path;
 use crate::inspect::shapes;

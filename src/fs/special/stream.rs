@@ -13,6 +13,10 @@ use crate::fs::mount::stream::line;
 use crate::fs::mount::stream::log::{DAY_MS, Log, LogName};
 use crate::fs::mount::stream::records::{Records, after};
 use crate::fs::open::prelude::*;
+use crate::fs::{
+    node::special::Effort,
+    open::{computed::Producer, host::noted, names::Names, special::OpenSpecial},
+};
 use crate::model::api::{ShardPosition, StreamName};
 
 const LOG_NAME: &str = "log.ndjson";

@@ -1,6 +1,10 @@
 //! `<Table>/ttl`: time to live. Reading shows it and what goes next; a write enables or disables it.
 
+use crate::codec::calendar;
+use crate::fs::mount::text::pretty;
 use crate::fs::open::prelude::*;
+use crate::model::Word;
+use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::api::{DescribeTimeToLiveResponse, TimeToLiveSpecification, UpdateTimeToLiveRequest};
 
 /// Items shown that go next.

@@ -15,6 +15,14 @@ pub use table::names as table_names;
 use crate::fs::open::prelude::*;
 use crate::fs::source::{collection, draft, entry, items, query, schema, scratch, stats};
 use crate::fs::special::dropped;
+use crate::fs::{
+    node::AliasFolder,
+    open::{
+        computed::Producer,
+        directory::{FixedLister, Lister},
+        room::room,
+    },
+};
 
 /// What `name` means in the directory `parent`, whether or not it exists.
 ///

@@ -7,6 +7,8 @@ use crate::database::caller;
 use crate::fs::mount::calls::{Ended, SLOW};
 use crate::fs::mount::journal::{Failed, Missed};
 use crate::fs::open::prelude::*;
+use crate::fs::{node::special::Effort, process::has_signal, write::Failure};
+use std::time::Instant;
 
 /// A call that has begun.
 #[derive(Debug)]

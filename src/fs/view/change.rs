@@ -9,7 +9,13 @@ use crate::fs::source::scratch;
 use crate::fs::special::{dropped, index_draft, schema};
 use crate::fs::tree;
 use crate::fs::write::draft;
+use crate::fs::{
+    mount::last,
+    open::{host::on_behalf_of, room::room},
+    write::KeyPart,
+};
 use crate::model::api::Call;
+use crate::model::api::{CallContext, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, parked::ParkedChange};
 use crate::model::error::InUseError;
 
 impl View {

@@ -4,7 +4,15 @@ use super::View;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::write::TEXT_BYTES_MAX;
+use crate::fs::{
+    open::{
+        host::{Work, on_behalf_of},
+        text::Execute,
+    },
+    write::{Failure, ItemTarget},
+};
 use crate::model::api::Call;
+use crate::model::api::{CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest};
 
 impl Execute<View> for ItemTarget {
     fn refused(view: &Arc<View>, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {

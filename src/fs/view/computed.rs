@@ -4,8 +4,10 @@
 use super::View;
 use crate::fs::open::computed::{Computation, OpenComputed, Until};
 use crate::fs::open::prelude::*;
+use crate::fs::process::has_signal;
 use crate::fs::tree;
 use crate::store::StoreInfo;
+use std::time::Instant;
 
 /// How long steps are made before others have their turn.
 const TURN: Duration = Duration::from_millis(20);

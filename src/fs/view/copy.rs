@@ -1,8 +1,13 @@
 //! copy_file_range of a whole item onto another name: the copy's key is rewritten here, so that its text need not agree with its name.
 
 use super::View;
+use crate::codec::dynamodb_json;
 use crate::fs::open::prelude::*;
 use crate::fs::open::text::Call;
+use crate::fs::{
+    open::text::run,
+    write::{ItemTarget, KeyPart},
+};
 
 /// One side of a copy.
 #[derive(Debug, Clone, Copy)]

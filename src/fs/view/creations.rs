@@ -2,6 +2,7 @@
 //! exist yet, to no other front end and to no listing; but programs stat what they have just created. What O_EXCL and mknod make exists.
 
 use crate::fs::open::prelude::*;
+use crate::fs::{open::special::OpenSpecial, write::ItemTarget};
 
 #[derive(Debug)]
 struct Creation {

@@ -4,6 +4,12 @@ use super::View;
 use crate::fs::open::host::Awaited;
 use crate::fs::open::prelude::*;
 use crate::fs::tree;
+use crate::fs::{
+    open::host::{Work, noted},
+    process::process_of,
+    write::Failure,
+};
+use crate::model::api::{DeleteTableRequest, PutItemRequest, WriteListener, saved_query::SavedForm};
 
 impl Host for View {
     fn mount(&self) -> &Mount {

@@ -9,8 +9,14 @@ use crate::fs::source::scratch::{directory_of, item_path, place_in};
 use crate::fs::special::scratch::warning;
 use crate::fs::tree;
 use crate::fs::write::deferred::Hidden;
+use crate::fs::{open::text::warn, write::FileId};
 use crate::model::api::Call;
 use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest};
+use crate::model::api::{
+    CallContext, DeleteItemRequest, DeleteItemResponse, Done,
+    parked::{ParkedChange, ParkedPlace},
+};
+use std::sync::Weak;
 
 /// How long the keeper sleeps when nothing waits.
 const IDLE: Duration = Duration::from_secs(5);

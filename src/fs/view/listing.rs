@@ -10,6 +10,13 @@ use crate::fs::open::found::{Items, ListedItem};
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
 use crate::fs::tree;
+use crate::fs::{
+    open::{
+        directory::{FixedLister, Lister},
+        found::Entry,
+    },
+    process::{has_signal, process_of},
+};
 
 /// Items of a READDIRPLUS that are marked before it is looked whether what was read of them still holds.
 const MARKED_AT_ONCE: usize = 32;

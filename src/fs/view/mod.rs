@@ -65,7 +65,14 @@ use super::open::handle::Handles;
 use super::source::scratch;
 use super::tree::{self, explain, is_worth_telling};
 use crate::database::caller::Releases;
+use crate::fs::open::host::noted;
 use crate::fs::open::prelude::*;
+use crate::fs::{
+    open::room::{parked, room},
+    process::{process_of, session_of},
+    write::{Failure, FileId},
+};
+use std::sync::Weak;
 
 pub use super::open::{Bytes, OpenFlags, Reply};
 pub use super::options::ViewOptions;

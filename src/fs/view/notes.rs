@@ -20,6 +20,7 @@ use foldhash::HashMap;
 
 use crate::fs::open::prelude::*;
 use crate::fs::process::{Process, Processes, name_of};
+use std::time::Instant;
 
 /// Notes kept.
 pub const NOTES_MAX: usize = 10_000;

@@ -15,6 +15,15 @@ use crate::fs::special::{dropped, schema};
 use crate::fs::tree;
 use crate::fs::write::TEXT_BYTES_MAX;
 use crate::fs::write::draft::Draft;
+use crate::fs::{
+    mount::text::Text,
+    open::{
+        room::{open_text, room},
+        text::run,
+    },
+    process::{process_of, same_process},
+    write::{FileId, ItemTarget, ItemWriter, Opener},
+};
 
 /// Answer of create: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,12 @@
 //! Puts and updates of items through the mount, and what the view remembers of them.
 
 use super::View;
+use crate::codec::key::partition_digest;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry::key_of;
+use crate::fs::{mount::last, node::AliasFolder, write::ItemTarget};
 use crate::model::api::{Call, PutItemResponse};
+use crate::model::api::{CallContext, Done, PutItemRequest};
 
 impl View {
     /// PutItem for a thread, of an item that may be hidden: it is written again.

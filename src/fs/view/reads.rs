@@ -1,9 +1,12 @@
 //! What calls tell [`super::notes::Reads`].
 
 use super::View;
+use crate::fs::mount::text::Text;
 use crate::fs::node::entry_ino;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry::item_number;
+use crate::model::api::WriteListener;
+use std::sync::Weak;
 
 /// Renews the notes of a thread's process.
 struct Renewing {

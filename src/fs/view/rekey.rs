@@ -5,9 +5,13 @@
 
 use super::rename::{Moved, moved, plain};
 use super::{RenameFlags, View};
+use crate::database::Entries;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
+use crate::fs::{open::host::on_behalf_of, write::Failure};
 use crate::model::api::{Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};
+use crate::model::api::{Done, ReturnConsumedCapacity};
+use std::ops::ControlFlow;
 
 use crate::model::error::{CancellationReason, RemoteCause, TransactionError};
 

@@ -4,7 +4,9 @@ use super::View;
 use crate::fs::mount::in_progress::is_restorer;
 use crate::fs::open::prelude::*;
 use crate::fs::process::Process;
+use crate::fs::process::process_of;
 use crate::fs::tree;
+use crate::model::api::saved_query::SavedQueryChange;
 
 impl View {
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.

@@ -10,7 +10,23 @@ use crate::fs::source::entry;
 use crate::fs::source::scratch::place_in;
 use crate::fs::special::{dropped, schema};
 use crate::fs::tree;
+use crate::fs::write::Target;
 use crate::fs::write::report::report;
+use crate::fs::{
+    open::{
+        host::on_behalf_of,
+        room::{parked, room},
+        text::warn,
+    },
+    write::{Failure, FileId, ItemTarget},
+};
+use crate::model::{
+    api::{
+        PutItemRequest,
+        parked::{ParkedChange, ParkedPlace},
+    },
+    error::ValueError,
+};
 
 /// How a name is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,7 +2,9 @@
 
 use super::notes::NOTES_MAX;
 
+use crate::codec::dynamodb_json;
 use crate::fs::open::prelude::*;
+use crate::fs::{mount::text::Text, recent::Weighed};
 
 /// Texts kept: nobody is refused a write for a version that is not noted.
 const TEXTS_MAX: usize = NOTES_MAX;

@@ -5,6 +5,7 @@
 //! process and table are then put back: they are few, and small enough to be kept for that while. `rm -r Orders/queries` meets no veto.
 
 use crate::fs::open::prelude::*;
+use crate::model::api::saved_query::SavedForm;
 
 /// How long a process that tried to unlink `schema.json` may not delete in that table (docs/filesystem.md 3).
 const VETO_MS: u64 = 5_000;

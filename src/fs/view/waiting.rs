@@ -9,6 +9,8 @@
 
 use crate::fs::open::host::{Awaited, WAITING_MAX};
 use crate::fs::open::prelude::*;
+use crate::fs::process::has_signal;
+use std::{sync::Weak, time::Instant};
 
 /// How long nobody looks for signals: a reader ends so soon after Ctrl-C.
 const SLICE: Duration = Duration::from_millis(200);

@@ -4,6 +4,7 @@
 
 use super::View;
 use crate::fs::open::prelude::*;
+use crate::fs::process::session_of;
 use crate::fs::source::item::facts::Facts;
 
 /// What the names of our own begin with.

@@ -7,6 +7,8 @@ use crate::fs::prelude::*;
 use crate::model::TableSettings;
 use crate::model::api::create_table::KeySchemaElement;
 use crate::model::schema::BillingMode;
+use crate::model::{api::CreateTableRequest, schema::KeyType};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Drafts at a time.
 pub const DRAFTS_MAX: usize = 256;

@@ -1,8 +1,11 @@
 //! A global index that is to be made: the request from a written `schema.json`, and from the words of a `ctl` line (docs/filesystem.md 3).
 
 use super::{Commit, Target, name_by_directory};
+use crate::codec::json::document::Document;
 use crate::codec::wire::{self, create_table};
 use crate::fs::prelude::*;
+use crate::model::{IndexName, api::UpdateTableRequest};
+use serde_json::Map;
 
 /// What is wrong with the words of a `gsi` command.
 const USAGE: &str = "an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]; types are S, N and B";

@@ -3,7 +3,9 @@
 use super::text_writer::TextWriter;
 use super::{Commit, Target};
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
+use crate::codec::{digest::Digest, dynamodb_json, key};
 use crate::fs::prelude::*;
+use crate::model::{KeySchema, api::PutItemRequest, error::ValueError};
 
 /// The write state machine of an item file.
 pub type ItemWriter = TextWriter<ItemTarget>;

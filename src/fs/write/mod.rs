@@ -40,6 +40,7 @@ pub use text_writer::TextWriter;
 use self::check::TextCheck;
 use crate::codec::json::prefix::JsonPrefix;
 use crate::fs::prelude::*;
+use serde_json::Map;
 
 /// The longest text of an item file. A 400 KB item is at most 2.4 MB of JSON when every character is a `\u` escape; the rest is
 /// room for white space.

@@ -6,6 +6,9 @@
 
 use crate::codec::wire::Declared;
 use crate::fs::prelude::*;
+use crate::model::api::CreateTableRequest;
+use serde_json::Map;
+use std::collections::{BTreeMap, BTreeSet};
 
 const GLOBAL: &str = "GlobalSecondaryIndexes";
 const LOCAL: &str = "LocalSecondaryIndexes";

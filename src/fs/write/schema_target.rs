@@ -2,7 +2,9 @@
 
 use super::schema_change::{self, SchemaChange};
 use super::{Commit, Target, name_by_directory};
+use crate::codec::{json::document::Document, wire};
 use crate::fs::prelude::*;
+use crate::model::api::CreateTableRequest;
 use crate::model::arn;
 
 /// What a definition asks for.

@@ -10,6 +10,7 @@ use std::hash::Hash;
 
 use crate::fs::prelude::*;
 use crate::store::memory_limit::part_of_limit;
+use std::collections::BTreeMap;
 
 /// One file.
 pub const SCRATCH_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;

@@ -14,7 +14,9 @@ use super::check::{CheckState, TextCheck};
 use super::report::report;
 use super::{Failure, Opener, TEXT_BYTES_MAX, Target, WriteStep};
 
+use crate::codec::digest::Digest;
 use crate::fs::prelude::*;
+use crate::model::error::ValueError;
 
 /// One open file.
 #[derive(Debug)]

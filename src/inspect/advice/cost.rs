@@ -3,8 +3,8 @@
 use super::facts::{Facts, SourceTraffic, Traffic};
 use super::point::{Advice, Level};
 use super::words::{minute, percent, units};
-use crate::inspect::prelude::*;
-use crate::model::layout::{Billing, SourceMetrics};
+use crate::model::layout::{Billing, Load, SourceMetrics};
+use crate::model::schema::{BillingMode, ProvisionedThroughput};
 
 /// A load that was seen for less time says nothing of a month.
 const SECONDS_MIN: f64 = 3600.0;

@@ -3,8 +3,7 @@
 use super::facts::{DAY_MS, Facts, Growth};
 use super::point::{Advice, Level};
 use super::words::{bytes, collection, day, plural, value};
-
-use crate::inspect::prelude::*;
+use crate::model::IndexKind;
 
 /// The part of what a collection may have, in percent, from which one should act; 8 of 10 GB (docs/requirements.md L-41).
 const PERCENT_WARNING: u64 = 80;

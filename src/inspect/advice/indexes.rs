@@ -3,9 +3,12 @@
 use super::facts::{Facts, IndexFacts};
 use super::point::{Advice, Level};
 use super::words::{bytes, item_stem, names, percent, plural};
-use crate::inspect::prelude::*;
-use crate::model::Projection;
+use crate::codec::shown::{WORD_CHARS_MAX, markdown};
+use crate::database::EntryKey;
 use crate::model::api::absence::AbsenceReason;
+use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
+use crate::model::schema::BillingMode;
+use crate::model::{IndexKind, Item, Key, Projection};
 
 /// An index with fewer entries than this part of the items, in percent, is called sparse.
 const SPARSE_PERCENT: u64 = 50;

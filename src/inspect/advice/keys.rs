@@ -4,8 +4,9 @@ use super::facts::{Facts, IndexFacts, SourceFacts};
 use super::point::{Advice, Level};
 use super::values::{are_times, generated};
 use super::words::{names, percent, plural, spread, value};
-use crate::inspect::prelude::*;
+use crate::codec::file_name;
 use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shards};
+use crate::model::{AttributeValue, IndexKind};
 
 /// With fewer entries nothing is said of how they are spread.
 const ENTRIES_MIN: u64 = 100;

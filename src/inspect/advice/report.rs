@@ -6,8 +6,7 @@ use super::facts::WALKED_MAX;
 use super::keys::{Keyed, keyed};
 use super::words::{bytes, item_stem, names, not_whole, plural, spread};
 use super::{Advice, Facts, Level, advise, cost, growth, indexes};
-
-use crate::inspect::prelude::*;
+use crate::model::schema::BillingMode;
 
 /// Characters of the longest bar.
 const BAR_CHARS: u64 = 30;

@@ -3,8 +3,7 @@
 use super::facts::Facts;
 use super::point::{Advice, Level};
 use super::words::{bytes, item_stem, plural};
-use crate::inspect::prelude::*;
-use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES};
+use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
 /// With fewer items there is no usual size.
 const ITEMS_MIN: u64 = 20;

@@ -4,8 +4,8 @@ use super::facts::{Facts, SourceTraffic, Traffic};
 use super::keys::{Keyed, keyed};
 use super::point::{Advice, Level};
 use super::words::{minute, percent, plural, units, value};
-use crate::inspect::prelude::*;
-use crate::model::layout::Reads;
+use crate::model::IndexKind;
+use crate::model::layout::{HotKey, Reads};
 
 /// With less load, as Contributor Insights weighs it, nothing is said of how it is spread.
 const WEIGHT_MIN: f64 = 3000.0;

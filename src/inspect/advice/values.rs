@@ -1,7 +1,7 @@
 //! What key values look like: times, ids, sequences.
 
-use crate::inspect::prelude::*;
 use crate::inspect::violations::table::cell;
+use crate::model::AttributeValue;
 
 /// How many times sparser than a plain sequence a sequence of numbers may be.
 const SEQUENCE_GAPS_MAX: u128 = 10;

@@ -1,8 +1,12 @@
 //! Numbers, values and paths as advice writes them.
 
-use crate::inspect::prelude::*;
+use crate::codec::shown::{WORD_CHARS_MAX, markdown};
+use crate::codec::{calendar, file_name};
+use crate::database::EntryKey;
 use crate::inspect::spread::Spread;
 use crate::inspect::violations::table::cell;
+use crate::model::schema::KeyAttribute;
+use crate::model::{AttributeValue, TableName};
 
 /// Characters of a value that are shown.
 const VALUE_CHARS_MAX: usize = 60;

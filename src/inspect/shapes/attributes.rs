@@ -1,6 +1,8 @@
 //! Which attributes items have, with which types, and how often: in bounded memory.
 
-use crate::inspect::prelude::*;
+use crate::codec::record::StoredValue;
+use crate::model::AttributeType;
+use crate::model::error::StoreError;
 
 /// Attributes told apart in a pattern; of the others it is only known that there are some.
 const ATTRIBUTES_MAX: usize = 128;

@@ -1,6 +1,8 @@
 //! Which indexes an item enters, seen by the attributes of its record.
 
-use crate::inspect::prelude::*;
+use crate::codec::record::StoredValue;
+use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
+use crate::model::{AttributeType, TableSchema};
 
 /// A key attribute of an index.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! Shapes as JSON; docs/paths.md has the fields.
 
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 
 use super::attributes::Types;
 use super::{PathOf, Pattern, Shapes};
-
-use crate::inspect::prelude::*;
+use crate::codec::calendar;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 /// All that is known.
 #[must_use]

@@ -3,8 +3,9 @@
 use super::entries::IndexKeys;
 use super::shape::{Pattern, Shape};
 use super::tree::{KeyText, Tree};
-use crate::codec::record::Record;
-use crate::inspect::prelude::*;
+use crate::codec::record::{Record, StoredValue};
+use crate::model::error::StoreError;
+use crate::model::{AttributeType, AttributeValue, Key, KeySchema, TableSchema};
 
 /// Names of attributes and of members kept, over all patterns.
 const NAMES_MAX: usize = 50_000;

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use super::attributes::{Attribute, Types};
 use super::json::percent;
 use super::{PATTERNS_MAX, PathOf, Pattern, Shapes};
-use crate::codec::shown;
+use crate::codec::calendar;
+use crate::codec::shown::{self, WORD_CHARS_MAX};
 use crate::inspect::advice::{not_whole, plural};
-use crate::inspect::prelude::*;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 /// Attributes told of a pattern, the commonest; JSON has all that are known.
 const ATTRIBUTES_SHOWN: usize = 40;

@@ -23,6 +23,7 @@ mod shape;
 mod sizes;
 mod tree;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub use json::json;
@@ -30,8 +31,9 @@ pub use markdown::markdown;
 pub use shape::{Pattern, Shape};
 pub use tree::{PATHS_MAX, PATTERNS_MAX};
 
-use crate::inspect::prelude::*;
+use crate::database::{Browse, Source, SourceStats};
 use crate::model::layout::PlaceRange;
+use crate::model::{Error, Key, TableName, TableSchema};
 use learn::Learner;
 
 /// Items read in one view of the store: a write that needs a larger data file waits for the end of every view.

@@ -2,8 +2,7 @@
 
 use super::attributes::Attributes;
 use super::sizes::Sizes;
-
-use crate::inspect::prelude::*;
+use crate::model::Key;
 
 /// The items whose keys look alike.
 #[derive(Debug, Clone)]

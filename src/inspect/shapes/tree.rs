@@ -8,11 +8,11 @@
 //! The tree has at most [`PATHS_MAX`] paths: with one more it is generalised, in coarser and coarser steps, until half of them are left, and a
 //! place that became `<word>` stays it. The last step leaves one pattern, so that this ends whatever the keys are.
 
+use std::collections::HashMap;
+
 use super::class::Class;
 use super::parts::{END, Part, kind_of_name, parts, without_number};
 use super::shape::Shape;
-
-use crate::inspect::prelude::*;
 
 /// Paths kept while reading.
 pub const PATHS_MAX: usize = 512;

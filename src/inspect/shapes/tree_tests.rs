@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::AttributeValue;
 
 fn shape() -> Shape {
     Shape::new(0, crate::model::Key { partition: AttributeValue::Null, sort: None })

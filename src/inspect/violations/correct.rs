@@ -1,12 +1,13 @@
 //! Mending violations as a filled-in table says.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
 use super::IndexKey;
 use super::table::{self, Correction, Row};
 use crate::database::Database;
-use crate::inspect::prelude::*;
 use crate::model::api::{ConditionParameter, DeleteItemRequest, Placeholders, UpdateItemRequest, UpdateParameter};
+use crate::model::{Error, KeySchema, TableName};
 
 /// What is done with each item that the table lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! Finding violations: a scan of the table.
 
+use std::collections::BTreeMap;
+
 use super::{IndexKey, Violation, violation};
 use crate::database::Database;
-use crate::inspect::prelude::*;
 use crate::model::api::{ConditionParameter, DeleteItemRequest, Placeholders, ScanRequest};
+use crate::model::{Error, KeySchema, TableName};
 
 /// How far to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

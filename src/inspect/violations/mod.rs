@@ -10,8 +10,9 @@ pub mod table;
 
 use std::fmt;
 
-use crate::inspect::prelude::*;
+use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::schema::KeyType;
+use crate::model::{AttributeType, AttributeValue, IndexSchema, Item, Key, KeyAttribute};
 
 /// The key attributes of an index that exists or is planned: HASH first.
 #[derive(Debug, Clone, PartialEq, Eq)]

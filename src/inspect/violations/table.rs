@@ -17,8 +17,8 @@ use csv::StringRecord;
 
 use super::{IndexKey, Violation};
 use crate::codec::dynamodb_json;
-use crate::inspect::prelude::*;
-use crate::model::schema::KeyType;
+use crate::model::schema::{KeyAttributeType, KeyType};
+use crate::model::{AttributeValue, Key, KeyAttribute, KeySchema};
 
 const TABLE_HASH: &str = "Table Hash Key";
 const TABLE_RANGE: &str = "Table Range Key";

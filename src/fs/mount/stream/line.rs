@@ -6,6 +6,7 @@
 //! Items are plain JSON. `new` and `old` are there when the stream's view type keeps them and the item existed; `"by":"ttl"` when
 //! the item's time to live was over. `seq` is text: it has 21 digits, more than a JSON number can be trusted with.
 
+use crate::codec::calendar;
 use crate::fs::prelude::*;
 use crate::model::api::{Origin, StreamEvent, StreamRecord};
 

@@ -7,6 +7,7 @@ use super::spool::{Spool, Spools};
 use super::window::Window;
 use crate::fs::mount::Mount;
 use crate::fs::prelude::*;
+use crate::fs::process::has_signal;
 
 /// The longest file whose size is told.
 pub const SIZED_BYTES_MAX: u64 = 256 * 1024 * 1024;

@@ -5,6 +5,7 @@ use super::computation::Computation;
 use super::spool::{DISK_BYTES_MAX, Spools};
 
 use crate::fs::prelude::*;
+use std::time::Instant;
 
 /// How long a computation serves others. Some results change with the time alone: those below `live`.
 const AGE_MAX: Duration = Duration::from_secs(2);

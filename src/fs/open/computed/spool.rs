@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 
 use crate::fs::open::part;
 use crate::fs::prelude::*;
+use std::sync::{OnceLock, atomic::AtomicU64};
 
 /// Bytes of one file that are kept in memory; more go to disk.
 const MEMORY_FILE_BYTES_MAX: usize = 256 * 1024;

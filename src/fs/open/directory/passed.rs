@@ -2,7 +2,7 @@
 
 use super::super::found::{BATCH, Cursor, Found};
 
-use crate::fs::prelude::*;
+use std::collections::{HashSet, VecDeque};
 
 /// Parts of [`BATCH`] offsets or a little more that are kept: 2 MiB. What is older is found by reading from the beginning, if it is there.
 const PARTS_MAX: usize = 512;

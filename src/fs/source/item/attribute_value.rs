@@ -9,6 +9,7 @@
 use crate::codec::plain_json::{self, PlainJsonFault};
 use crate::fs::open::prelude::*;
 use crate::fs::write::check::{CheckState, Judged, LineCheck, TextCheck};
+use crate::model::{AttributeType, error::ValueError};
 
 /// How the text of an attribute's file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

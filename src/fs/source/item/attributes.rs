@@ -9,10 +9,20 @@
 //! Names are written as K(value) writes a string key. A name that is an attribute's own wins over what its suffix would mean.
 
 use super::attribute_value::{self, Kind as ValueKind};
+use crate::codec::file_name;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
 use crate::fs::write::check::TextCheck;
+use crate::fs::{
+    open::{host::on_behalf_of, room::open_text, text::Execute},
+    write::{Commit, Target},
+};
 use crate::model::api::{Call, UpdateParameter};
+use crate::model::{
+    KeySchema, PathElement,
+    api::{ConditionParameter, Placeholders, UpdateItemRequest},
+};
+use std::collections::BTreeMap;
 
 /// What a directory's name ends with.
 const FOLDER_SUFFIX: &str = ".d";

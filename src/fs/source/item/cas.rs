@@ -2,6 +2,7 @@
 
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
+use crate::fs::write::{ItemWriter, Opener};
 
 pub struct Replacing(pub EntryNode, pub Version);
 

@@ -1,7 +1,10 @@
 //! What is known of an item: the members of `X.meta`, and the extended attributes `user.ddb.*`.
 
+use crate::codec::{digest::hex, key::partition_digest};
+use crate::database::EntryStat;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
+use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
 /// `X.meta`

@@ -3,6 +3,11 @@
 use crate::codec::plain_json::{MemberPatch, Patch, parse_patch};
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
+use crate::fs::{
+    open::{room::open_text, text::Execute},
+    write::{Commit, Target},
+};
+use crate::model::{KeySchema, api::PutItemRequest};
 
 /// How often an item may be changed between reading and putting; each time somebody else's write succeeded.
 const TRIES_MAX: usize = 1_000;

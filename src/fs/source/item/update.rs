@@ -5,13 +5,23 @@
 //! completes it.
 
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
+use crate::codec::{dynamodb_json, json::document::Document, wire};
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
 use crate::fs::open::prelude::*;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
+use crate::fs::{
+    mount::last,
+    open::{room::open_text, text::Execute},
+    write::{Commit, Target},
+};
 use crate::model::api::{Call, UpdateItemResponse, UpdateParameter};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
+use crate::model::{
+    KeySchema,
+    api::{CallContext, ConditionParameter, Done, UpdateItemRequest},
+};
 
 const USAGE: &str = "\
 write an update here to carry it out, once:

@@ -1,6 +1,7 @@
 //! The lines of `batch/atomic` until they are carried out: one TransactWriteItems, with its limits.
 
 use crate::fs::open::prelude::*;
+use crate::model::api::ReturnConsumedCapacity;
 use crate::model::api::{TransactWrite, TransactWriteItemsRequest};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 

@@ -3,7 +3,9 @@
 use crate::codec::item_line;
 use crate::fs::mount::reports::BatchKind;
 use crate::fs::open::prelude::*;
+use crate::model::api::{ConditionParameter, DeleteItemRequest, Placeholders, PutItemRequest};
 use crate::model::api::{TransactAction, TransactWrite};
+use std::collections::BTreeMap;
 
 /// A line that can be carried out.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ mod open;
 use super::help;
 use crate::fs::mount::reports::BatchKind;
 use crate::fs::open::prelude::*;
+use crate::fs::{open::names::Names, process::session_of};
 
 const RESULT_NAME: &str = "result.json";
 

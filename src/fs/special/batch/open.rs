@@ -11,7 +11,19 @@ use crate::fs::open::prelude::*;
 use crate::fs::open::text::{Call, Turns};
 use crate::fs::process::has_open;
 use crate::fs::process::was_killed;
+use crate::fs::{
+    open::{
+        host::{noted, on_behalf_of},
+        special::OpenSpecial,
+    },
+    process::same_process,
+};
 use crate::model::api;
+use crate::model::{
+    api::{CallContext, Done},
+    error::ValueError,
+};
+use std::sync::atomic::AtomicUsize;
 
 /// The least that programs write of a longer output at a time.
 const SHORT_WRITE_BYTES: usize = 4 * 1024;

@@ -6,11 +6,14 @@
 
 use std::fmt::Write as _;
 
+use crate::codec::{dynamodb_json, file_name, shown};
 use crate::fs::open::prelude::*;
 use crate::fs::query::first_entry;
 use crate::fs::special::help::fill;
 use crate::inspect::advice::not_whole;
 use crate::model::api::TableStatus;
+use crate::model::{IndexName, KeySchema, Number};
+use std::collections::HashSet;
 
 /// Tables that are looked at for the best example.
 const LOOKED_AT_MAX: usize = 32;

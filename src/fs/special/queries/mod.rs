@@ -14,6 +14,11 @@ use request::{RequestTarget, SUFFIX};
 
 use super::help;
 use crate::fs::open::prelude::*;
+use crate::fs::{
+    open::{host::noted, room::open_text},
+    query::QueryPath,
+};
+use crate::model::api::saved_query::{SavedForm, SavedQueryChange};
 use crate::model::api::saved_query::{SavedQuery, SavedQueryOutcome};
 
 /// What a link may point to: the kernel's PATH_MAX without the NUL.

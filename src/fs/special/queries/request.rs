@@ -1,7 +1,13 @@
 //! `queries/<name>.json`: a saved Query or Scan request. It is checked when it is written, and kept as it was written.
 
 use crate::fs::open::prelude::*;
+use crate::fs::{
+    open::text::Execute,
+    query::QueryPath,
+    write::{Commit, Target},
+};
 use crate::model::api::saved_query::SavedQueryOutcome;
+use crate::model::api::saved_query::{SavedForm, SavedQueryChange};
 use crate::model::error::LimitError;
 use crate::model::limits::SAVED_REQUEST_BYTES_MAX;
 

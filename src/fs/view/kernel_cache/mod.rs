@@ -47,6 +47,10 @@ use crate::model::api::{CommitObserver, Committed, Then};
 use crate::store::Keeper;
 use moving::Moving;
 use name_readers::NameReaders;
+use std::sync::{
+    OnceLock, Weak,
+    atomic::{AtomicBool, AtomicU64},
+};
 
 /// See the module.
 pub struct KernelCache {

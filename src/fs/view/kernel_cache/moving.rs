@@ -2,6 +2,7 @@
 //! is not to keep their names until they are.
 
 use crate::fs::open::prelude::*;
+use crate::fs::seldom::Seldom;
 
 /// How long a rename may take to come again.
 const MOVING_MS: u64 = 10_000;

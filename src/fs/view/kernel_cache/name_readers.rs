@@ -6,6 +6,7 @@
 //! looks at one.
 
 use crate::fs::open::prelude::*;
+use crate::fs::seldom::Seldom;
 
 const UNUSED_MAX: u8 = 4;
 const THREADS_MAX: usize = 1_000;

@@ -1,6 +1,11 @@
 //! How fast the fullest item collection of a table with local indexes comes to its limit.
 
-use crate::inspect::prelude::*;
+use std::ops::ControlFlow;
+
+use crate::database::{Browse, Entries, PartitionKey, Source};
+use crate::model::api::TableDescription;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::{Error, IndexKind};
 
 pub const DAY_MS: u64 = 86_400_000;
 /// Items of the collection looked at, the first by sort key.

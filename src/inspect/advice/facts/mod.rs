@@ -8,12 +8,14 @@
 mod growth;
 mod traffic;
 
-use crate::database::Collection;
+use std::ops::ControlFlow;
+
+use crate::database::{Browse, Collection, Entries, EntryKey, PartitionKey, Source, SourceStats};
 use crate::inspect::look;
-use crate::inspect::prelude::*;
 use crate::inspect::spread::Spread;
-use crate::model::api::TableStatus;
 use crate::model::api::absence::Absence;
+use crate::model::api::{TableDescription, TableStatus};
+use crate::model::{Error, IndexSchema, Item, TableName};
 
 pub use growth::{DAY_MS, Growth};
 pub use traffic::{SourceTraffic, Traffic};

@@ -1,10 +1,12 @@
 //! What was really asked for, as far as it is remembered.
 
 use crate::database::layout::Layout;
-use crate::inspect::prelude::*;
-use crate::model::IndexName;
-use crate::model::layout::{Billing, Reads, SourceMetrics, TableMetrics, Usage, Window};
+use crate::database::{Browse, Source};
+use crate::model::api::TableDescription;
+use crate::model::layout::{Billing, HotKey, Load, Reads, SourceMetrics, TableMetrics, Usage, Window};
 use crate::model::prices::PriceTable;
+use crate::model::schema::ProvisionedThroughput;
+use crate::model::{Error, IndexName};
 
 const MINUTE_MS: u64 = 60_000;
 const SECONDS_OF_MINUTE: f64 = 60.0;

@@ -1,7 +1,9 @@
 use super::*;
+use crate::codec::json::document::Document;
 use crate::database::Database;
 use crate::database::local::LocalDatabase;
 use crate::engine::EngineOptions;
+use crate::model::api::PutItemRequest;
 use crate::store::memory::MemoryStore;
 
 /// A table `Log` with a stream.
