@@ -86,12 +86,6 @@ pub fn hash_item_stem(partition: &AttributeValue) -> String {
     collection_name(&[partition])
 }
 
-/// The stem of an index entry: index sort key values, then the table's key values.
-#[must_use]
-pub fn entry_stem(values: &[&AttributeValue]) -> String {
-    entry_stem_within(values, STEM_BYTES_MAX)
-}
-
 /// [`collection_name`] in at most `bytes_max`, at least 28: where less room is, an alias with a shorter prefix and the same digest.
 #[must_use]
 pub fn collection_name_within(partition: &[&AttributeValue], bytes_max: usize) -> String {
@@ -104,7 +98,7 @@ pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
     shorten(join(std::iter::once(sort), bytes_max), bytes_max, |_| sort_digest(sort))
 }
 
-/// [`entry_stem`] in at most `bytes_max`, at least 28.
+/// The stem of an index entry, index sort key values and then the table's key values, in at most `bytes_max`, at least 28.
 #[must_use]
 pub fn entry_stem_within(values: &[&AttributeValue], bytes_max: usize) -> String {
     shorten(join(values.iter().copied(), bytes_max), bytes_max, stem_digest)

@@ -4,6 +4,7 @@
 pub mod names;
 pub mod scratch_name;
 
+use crate::fs::FsError;
 use crate::model::{IndexKind, TableName};
 
 /// In the root.
@@ -24,6 +25,14 @@ pub const BATCH_NAME: &str = "batch";
 pub const STREAM_NAME: &str = "stream";
 /// In any directory that has one. Of a directory of keys it would be a key, so those have none: the table's speaks of them.
 pub const HELP_NAME: &str = "help";
+
+/// A name as text.
+///
+/// # Errors
+/// It is none.
+pub fn name_text(name: &[u8]) -> Result<&str, FsError> {
+    std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))
+}
 
 /// The directory of a kind of index.
 #[must_use]

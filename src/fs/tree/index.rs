@@ -16,7 +16,7 @@ pub fn resolve_index(mount: &Mount, table: &TableName, kind: IndexKind, name: &s
         Some(draft) => Ok(draft),
         None if name == HELP_NAME => {
             let directory = mount.path(&Node::Indexes(table.clone(), kind));
-            Ok(help::node(&directory, help::INDEXES, Some(Source { table: table.clone(), index: None })))
+            Ok(help::node(&directory, help::INDEXES, Some(base(table))))
         }
         None => Err(FsError::NotFound),
     }

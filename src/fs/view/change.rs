@@ -41,7 +41,7 @@ impl View {
     }
 
     fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
-        let text = std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+        let text = name_text(name)?;
         self.may_change(parent)?;
         self.attr_of(parent, caller)?;
         let made = match self.made_by_itself(caller, parent, text) {

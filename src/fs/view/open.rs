@@ -297,7 +297,7 @@ impl View {
 
     /// A file in memory, where the name is one of those and the directory has them.
     fn create_scratch(&self, parent: &Node, name: &[u8], mode: u32) -> Result<FileId, FsError> {
-        let name = std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+        let name = name_text(name)?;
         if is_refused_probe(name) {
             return Err(FsError::NotFound);
         }

@@ -137,7 +137,7 @@ impl View {
             (Node::Special(special), _) if from.0 == to.0 => {
                 let (view, special, name) = (Arc::clone(self), special.clone(), to.1.to_vec());
                 self.run_elsewhere(Box::new(move || {
-                    let name = std::str::from_utf8(&name).map_err(|_| FsError::Invalid(NOT_TEXT));
+                    let name = name_text(&name);
                     reply(name.and_then(|name| room(&special)?.rename(&special, &*view, name, !flags.no_replace)).map_err(plain));
                 }));
             }
@@ -369,12 +369,9 @@ pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     Failure { error: FsError::Moved(Box::new(error)), report }
 }
 
-/// A name that is refused.
-const NOT_TEXT: &str = "a name is UTF-8; write other bytes as %XX";
-
 /// The name in memory that a file may be moved to.
 fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {
-    let name = std::str::from_utf8(to.1).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+    let name = name_text(to.1)?;
     match to.0 {
         Node::Items(Source { index: None, .. }) | Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_)
             if is_scratch_name(name) && !is_refused_probe(name) =>

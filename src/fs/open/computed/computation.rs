@@ -94,13 +94,6 @@ impl Computation {
         !matches!(self.state.lock().progress, Progress::Going)
     }
 
-    /// Is what is waited for there?
-    #[must_use]
-    pub fn has(&self, until: Until) -> bool {
-        let state = self.state.lock();
-        !matches!(state.progress, Progress::Going) || matches!(until, Until::Byte(offset) if offset < self.spool.len())
-    }
-
     /// Wakes whoever waits when it is there. Whether nobody makes steps: then the caller is to see to it.
     #[must_use]
     pub fn wait(&self, thread: u32, until: Until, wake: Wake) -> bool {

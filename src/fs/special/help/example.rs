@@ -77,7 +77,7 @@ impl Example {
 
     fn of_table(mount: &Mount, table: &TableName, own: Option<&IndexName>) -> Result<Self, FsError> {
         let schema = mount.schema(table)?;
-        let source = Source { table: table.clone(), index: None };
+        let source = base(table);
         let item = first_entry(&*mount.db, &source)?.map(|entry| entry.base);
         let index = first_index(mount, &schema, own)?;
         Ok(Self { table: table.clone(), key: schema.key.clone(), schema: Some(schema), item, index })
@@ -145,7 +145,7 @@ impl Example {
 
     /// A key beside that of the item which no item has.
     fn free_key(&self, mount: &Mount, item: &Key) -> Result<Key, FsError> {
-        let source = Source { table: self.table.clone(), index: None };
+        let source = base(&self.table);
         for number in 1..10 {
             let key = match &self.key.sort {
                 Some(sort) => Key { partition: item.partition.clone(), sort: Some(sample(sort, "example", number)) },
