@@ -9,10 +9,11 @@
 //! version is at most V, and the old images in history whose version is at most V.** Items changed after V have a later version,
 //! and their image as of V was left by the first change after V.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 use super::base::keys::{self, SourceId, Space, StoreKey};
 use super::base::parts::{Long, bytes_of, parts_of};
+use super::base::walks;
 use super::catalog::TableEntry;
 use super::runtime::Transaction;
 use crate::model::api::Version;
@@ -56,7 +57,7 @@ pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Vers
     // Not while a job reads: it may be on its way to what would be forgotten.
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
-        for key in expired(transaction.batch.as_read(), table.source, horizon)? {
+        for key in expired(transaction.read(), table.source, horizon)? {
             transaction.batch.delete(&key)?;
         }
     }
@@ -95,16 +96,14 @@ pub fn bound_at(read: &dyn Read, source: SourceId, time_ms: u64, last: Version) 
 
 /// The first change after a version: its version and time.
 fn first_after(read: &dyn Read, source: SourceId, version: Version) -> Result<Option<(Version, u64)>, StoreError> {
-    let mut found = None;
-    read.walk(&after(source, version), Direction::Forward, &mut |key, bytes| {
-        found = keys::version_of(key).map(|version| (version, Past::parse(bytes).map(|past| past.time_ms)));
-        ControlFlow::Break(())
-    })?;
-    found.map(|(version, time)| Ok((version, time?))).transpose()
+    walks::first(read, &after(source, version), |key, bytes| {
+        let time = |version| Ok((version, Past::parse(bytes)?.time_ms));
+        keys::version_of(key).map(time).transpose()
+    })
 }
 
 /// The changes after a version.
 #[must_use]
 pub fn after(source: SourceId, version: Version) -> KeyRange {
-    KeyRange { lower: Bound::Excluded(StoreKey::History(source, version).encode()), ..Space::History.of(source) }
+    Space::History.of(source).after(Some(StoreKey::History(source, version).encode()))
 }

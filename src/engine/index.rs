@@ -66,7 +66,9 @@ impl<'t> IndexView<'t> {
     #[must_use]
     pub fn address(&self, partition: &[&AttributeValue], sort: &[&AttributeValue], base: &Key) -> EntryAddress {
         match (self.index.kind, sort) {
-            (IndexKind::Local, [sort]) => EntryAddress::in_local_index(self.source, sort, base),
+            (IndexKind::Local, [sort]) => {
+                EntryAddress::new(self.source, &[&base.partition], std::iter::once(*sort).chain(&base.sort))
+            }
             _ => EntryAddress::in_global_index(self.source, partition, sort, base),
         }
     }

@@ -168,7 +168,7 @@ pub fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result
 /// The files of a range are in no folder any more.
 fn leave(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, Error> {
     let mut left = Vec::new();
-    try_walk(transaction.batch.as_read(), range, Direction::Forward, |key, bytes| {
+    try_walk(transaction.read(), range, Direction::Forward, |key, bytes| {
         let file = Parked::parse(bytes)?;
         if file.is_placed {
             left.push((key.to_vec(), Parked { is_placed: false, ..file }.encode()?));
@@ -223,7 +223,7 @@ impl View<'_> {
 /// # Errors
 /// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
-    let now_ms = shared.options.clock.now_ms();
+    let now_ms = shared.now_ms();
     if now_ms < shared.parked_due_ms.load(Ordering::Acquire) {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use crate::model::error::StoreError;
 use crate::store::{Direction, Read};
 
 /// The value of a purge key.
-pub const MARK: &[u8] = &[1];
+const MARK: &[u8] = &[1];
 
 /// So many keys of dropped sources are removed with the transaction that drops them: one commit then, and nothing behind it.
 const KEYS_AT_ONCE: usize = 128;
@@ -29,9 +29,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// # Errors
 /// Those of the store.
 pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    for source in pending(&*shared.store.snapshot()?)? {
-        start(Arc::clone(shared), source);
-    }
+    start_all(shared, pending(&*shared.store.snapshot()?)?);
     Ok(())
 }
 
@@ -48,7 +46,21 @@ pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     Ok(sources)
 }
 
-/// Removes a source, piece after piece.
+/// Marks what is stored under a source as to be removed. What is marked is removed by [`start`], after the commit; should the
+/// process end before it, by the next open.
+///
+/// # Errors
+/// Those of the store.
+pub fn mark(transaction: &mut Transaction<'_>, source: SourceId) -> Result<(), StoreError> {
+    transaction.batch.put(&StoreKey::Purge(source).encode(), MARK)
+}
+
+/// Starts the removal of several sources.
+pub fn start_all(shared: &Arc<Shared>, sources: impl IntoIterator<Item = SourceId>) {
+    sources.into_iter().for_each(|source| start(Arc::clone(shared), source));
+}
+
+/// Removes what is stored under a marked source, a piece at a time; nobody waits for it.
 pub fn start(shared: Arc<Shared>, source: SourceId) {
     let again = Arc::clone(&shared);
     let next = Done::of(move |outcome: Result<bool, Error>| match outcome {
@@ -120,20 +132,9 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
 
 /// Removes at most `left` keys, and takes them from it; whether more may be left.
 fn remove_up_to(transaction: &mut Transaction<'_>, source: SourceId, left: &mut usize) -> Result<bool, StoreError> {
-    let entries = [Space::Entry.of(source), Space::Collection.of(source)];
-    let lists = [
-        Space::Expiry.of(source),
-        Space::History.of(source),
-        Space::Violation.of(source),
-        Space::Pending.of(source),
-        Space::Parked.of(source),
-    ];
-    for range in entries.into_iter().chain(lists).chain([Space::Counted.of(source)]) {
-        let doomed = walks::first_keys(transaction.batch.as_read(), &range, *left)?;
-        for key in &doomed {
-            transaction.batch.delete(key)?;
-        }
-        *left -= doomed.len();
+    let lists = [Space::Expiry, Space::History, Space::Violation, Space::Pending, Space::Parked, Space::Counted];
+    for space in [Space::Entry, Space::Collection].into_iter().chain(lists) {
+        *left -= walks::delete_first(transaction.batch, &space.of(source), *left)?;
         if *left == 0 {
             return Ok(true);
         }

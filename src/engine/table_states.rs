@@ -40,7 +40,7 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
     if table.status == TableStatus::Deleting {
         return remove(transaction, &table);
     }
-    transaction.replace_table(&TableEntry { status: TableStatus::Active, status_ends_ms: None, ..(*table).clone() })?;
+    transaction.change_table(&table, |new| (new.status, new.status_ends_ms) = (TableStatus::Active, None))?;
     Ok(Vec::new())
 }
 
@@ -59,9 +59,7 @@ pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<V
     streams::disable(transaction, &mut entry.clone())?;
     transaction.batch.delete(&StoreKey::Table(entry.schema.name.as_str()).encode())?;
     // In the transaction that drops the table: otherwise nobody would know its entries after a crash.
-    for source in &sources {
-        transaction.batch.put(&StoreKey::Purge(*source).encode(), purge::MARK)?;
-    }
+    sources.iter().try_for_each(|source| purge::mark(transaction, *source))?;
     transaction.catalog_changed()?;
     Ok(sources)
 }

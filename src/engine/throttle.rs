@@ -238,13 +238,13 @@ impl UnitRequest<'_> {
                 UnitKind::Write => units.write_capacity_units,
             } as f64;
             let rate = Rate::saved(per_second, ThrottleCause::ProvisionedThroughput);
-            let index = self.table.indexes().find(|(_, id)| *id == self.source);
-            return match index.is_some_and(|(index, _)| self.table.index_life.is_building(&index.name)) {
+            let index = self.table.index_of(self.source);
+            return match index.is_some_and(|index| self.table.index_life.is_building(&index.name)) {
                 true => Rate { seconds_at_first: 1.0, ..rate },
                 false => rate,
             };
         }
-        let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.settings);
+        let index = self.table.index_of(self.source).map(|index| index.settings);
         let set = index.unwrap_or(self.table.schema.settings.throughput).on_demand;
         let set = match self.kind {
             UnitKind::Read => set.max_read_request_units,
@@ -264,7 +264,7 @@ impl UnitRequest<'_> {
     /// # Errors
     /// Those of the store, when the key is looked for.
     pub fn throttled(&self, read: &dyn Read, refusal: Refusal) -> Result<Throttled, StoreError> {
-        let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.name.clone());
+        let index = self.table.index_of(self.source).map(|index| index.name.clone());
         let position = self.map.position_of(self.place);
         let range = self.map.range(position);
         let keys_in = |range: &PlaceRange, count| content::first_keys(read, (self.table, self.source), range, count);

@@ -29,7 +29,7 @@ const UNIT_BYTES: usize = 4;
 /// # Errors
 /// Those of the store.
 pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    let now_ms = shared.options.clock.now_ms();
+    let now_ms = shared.now_ms();
     if expired(&*shared.store.snapshot()?, now_ms)?.is_empty() {
         return Ok(());
     }

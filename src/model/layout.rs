@@ -1,6 +1,8 @@
 //! What can be told of tables beside their data: metrics, partitions, heat. Capacity is counted by DynamoDB's formulas; partitions
 //! and their heat are a model of the service.
 
+mod by_name;
+
 use serde::{Deserialize, Serialize};
 
 use super::api::IndexProgress;
@@ -201,9 +203,11 @@ impl OperationCounts {
 }
 
 /// What is counted of a table as a whole.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TableCounts {
-    /// By the place of the operation in [`MeteredOperation::ALL`].
+    /// By the place of the operation in [`MeteredOperation::ALL`]; in the store by its name.
+    #[serde(with = "by_name")]
     pub operations: [OperationCounts; MeteredOperation::ALL.len()],
     /// `ConditionalCheckFailedRequests`.
     pub conditional_check_failed: u64,

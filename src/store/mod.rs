@@ -40,6 +40,12 @@ impl KeyRange {
     pub fn prefix(prefix: &[u8]) -> Self {
         Self { lower: Bound::Included(prefix.to_vec()), upper: prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded) }
     }
+
+    /// What is behind a key of the range; the whole range without one.
+    #[must_use]
+    pub fn after(self, key: Option<Vec<u8>>) -> Self {
+        Self { lower: key.map_or(self.lower, Bound::Excluded), upper: self.upper }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -72,7 +72,8 @@ fn item_at(subject: &str) -> Vec<u8> {
 
 /// S3/bbb was posted 2015-01-22:23:18:01.
 fn entry_at(date: &str) -> Vec<u8> {
-    EntryAddress::in_local_index(INDEX, &s(date), &item_key("bbb")).encode()
+    let item = item_key("bbb");
+    EntryAddress::new(INDEX, &[&item.partition], [&s(date)].into_iter().chain(&item.sort)).encode()
 }
 
 fn item(subject: &str, replies: &str) -> Item {

@@ -30,7 +30,7 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
     (
         "src/engine/runtime",
         &[
-            "batch held_values hold observers pieces signal",
+            "batch held_values hold observers pieces signal warnings",
             "options",
             "collection_warning throttle_warning",
             "shared",

@@ -31,7 +31,7 @@ impl Layout for LocalDatabase {
     }
 
     fn prices(&self) -> &PriceTable {
-        self.engine.prices()
+        &self.engine.options().prices
     }
 
     fn count_user_error(&self) {
@@ -39,11 +39,11 @@ impl Layout for LocalDatabase {
     }
 
     fn partition_limits(&self) -> PartitionLimits {
-        self.engine.partition_limits()
+        self.engine.options().partition_limits
     }
 
     fn collection_bytes_max(&self) -> u64 {
-        self.engine.collection_bytes_max()
+        self.engine.options().collection_bytes_max
     }
 
     fn collection_warnings(&self) -> Vec<CollectionWarning> {

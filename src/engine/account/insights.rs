@@ -44,16 +44,13 @@ fn name_of(target: &InsightsTarget) -> String {
 /// # Errors
 /// `Corrupt`; those of the store.
 pub fn counts_items(of: &dyn Read, table: &TableEntry, source: SourceId) -> Result<bool, StoreError> {
-    let index = table.indexes().find(|(_, id)| *id == source).map(|(index, _)| index.name.clone());
+    let index = table.index_of(source).map(|index| index.name.clone());
     let target = InsightsTarget { table: table.schema.name.clone(), index };
     Ok(has_sort_key(table, source) && read(of, target, (table, source))?.is_enabled)
 }
 
 fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
-    match table.indexes().find(|(_, id)| *id == source) {
-        Some((index, _)) => !index.sort.is_empty(),
-        None => table.schema.key.sort.is_some(),
-    }
+    table.index_of(source).map_or(table.schema.key.sort.is_some(), |index| !index.sort.is_empty())
 }
 
 /// What was kept; of an earlier table or index of that name nothing.

@@ -1,6 +1,6 @@
 //! The records of the account as they lie in the store: under their kind and name, each with the version of its form.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 use crate::engine::base::keys::{RecordKind, StoreKey};
 use crate::engine::base::stored::{Stored, decode, encode};
@@ -53,10 +53,32 @@ pub trait AccountRecord: Stored {
     /// # Errors
     /// As above; those of `visit`.
     fn walk(read: &dyn Read, after: Option<&str>, visit: &mut Visit<'_, Self>) -> Result<(), StoreError> {
-        let mut range = KeyRange::prefix(&StoreKey::Account(Self::KIND, "").encode());
-        if let Some(after) = after {
-            range.lower = Bound::Excluded(StoreKey::Account(Self::KIND, after).encode());
-        }
+        let key = |name: &str| StoreKey::Account(Self::KIND, name).encode();
+        let range = KeyRange::prefix(&key("")).after(after.map(key));
         try_walk(read, &range, Direction::Forward, |_, bytes| visit(decode(bytes)))
+    }
+
+    /// What `take` makes of the records behind a name, at most `limit`, and whether there are more.
+    ///
+    /// # Errors
+    /// Those of the store and of `take`.
+    fn page<T>(
+        read: &dyn Read,
+        after: Option<&str>,
+        limit: usize,
+        mut take: impl FnMut(Self) -> Result<Option<T>, StoreError>,
+    ) -> Result<(Vec<T>, bool), StoreError> {
+        let (mut found, mut has_more) = (Vec::new(), false);
+        Self::walk(read, after, &mut |record| {
+            if let Some(taken) = take(record?)? {
+                has_more = found.len() == limit;
+                if has_more {
+                    return Ok(ControlFlow::Break(()));
+                }
+                found.push(taken);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok((found, has_more))
     }
 }

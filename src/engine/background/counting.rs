@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::engine::base::keys::{Meta, Space, StoreKey};
 use crate::engine::catalog;
 use crate::engine::meter::{Taken, TakenOfSource, stored};
-use crate::engine::runtime::{Shared, Transaction, View};
+use crate::engine::runtime::{Shared, Transaction};
 use crate::model::Error;
 use crate::model::error::StoreError;
 use crate::store::Direction;
@@ -22,7 +22,7 @@ const REMOVED_MAX: usize = 1_000;
 /// # Errors
 /// Those of the store, after which it is kept and tried again; `Closed` when the engine ends meanwhile.
 pub fn keep(shared: &Arc<Shared>, is_end: bool) -> Result<(), Error> {
-    let now_ms = shared.options.clock.now_ms();
+    let now_ms = shared.now_ms();
     let _storing = shared.meter.storing();
     let taken = Arc::new(shared.meter.take(now_ms, is_end));
     if taken.sources.is_empty() && taken.user_errors == 0 {
@@ -39,7 +39,7 @@ pub fn keep(shared: &Arc<Shared>, is_end: bool) -> Result<(), Error> {
 
 fn store(transaction: &mut Transaction<'_>, taken: &Taken, now_ms: u64) -> Result<(), StoreError> {
     if taken.user_errors > 0 {
-        let errors = stored::user_errors(transaction.batch.as_read())? + taken.user_errors;
+        let errors = stored::user_errors(transaction.read())? + taken.user_errors;
         transaction.batch.put(&StoreKey::Meta(Meta::UserErrors).encode(), &errors.to_be_bytes())?;
     }
     taken.sources.iter().try_for_each(|of| store_of_source(transaction, of, now_ms))
@@ -63,7 +63,7 @@ fn store_of_source(transaction: &mut Transaction<'_>, taken: &TakenOfSource, now
 /// # Errors
 /// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
-    let now_ms = shared.options.clock.now_ms();
+    let now_ms = shared.now_ms();
     if !shared.meter.is_hour_over(now_ms, HOUR_MS) {
         return Ok(());
     }
@@ -84,11 +84,11 @@ pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
 
 /// Keys of records that nobody looks at any more.
 fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
-    let view = View::new(shared, shared.store.snapshot()?);
+    let view = shared.view()?;
     let next = catalog::next_source(view.read())?;
     let mut live = HashSet::new();
     for name in catalog::all_tables(view.read())? {
-        live.extend(view.table(&name)?.iter().flat_map(|table| table.index_sources.iter().copied().chain([table.source])));
+        live.extend(view.table(&name)?.iter().flat_map(|table| table.all_sources()));
     }
     let mut over = Vec::new();
     view.read().walk(&Space::Counted.all(), Direction::Forward, &mut |key, _| {

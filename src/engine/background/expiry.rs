@@ -1,19 +1,18 @@
 //! Deletes what is over.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::engine::base::keys::{self, StoreKey};
+use crate::engine::base::keys::StoreKey;
 use crate::engine::catalog::{self, ExpiryList, TableEntry};
-use crate::engine::runtime::{Shared, Transaction, View};
-use crate::engine::time_to_live::{build, item_that_expires};
+use crate::engine::runtime::{Shared, Transaction};
+use crate::engine::time_to_live::{build, item_that_expires, listed};
 use crate::engine::write;
 use crate::engine::write::stored::Stored;
 use crate::model::api::{Origin, TimeToLiveStatus};
 use crate::model::error::StoreError;
 use crate::model::limits::TTL_PAST_MS_MAX;
 use crate::model::{Error, TableName};
-use crate::store::{Direction, Read};
+use crate::store::Read;
 
 /// Items deleted in one transaction: other writers are not to wait.
 const ITEMS_PER_JOB: usize = 100;
@@ -41,7 +40,7 @@ struct Work {
 
 /// What is to be done, by a view that is gone when it is done.
 fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
-    let view = View::new(shared, shared.store.snapshot()?);
+    let view = shared.view()?;
     let mut work = Vec::new();
     for name in shared.expiring_tables.names(view.read(), &shared.catalog)? {
         let Some(table) = view.table(&name)? else { continue };
@@ -59,20 +58,14 @@ type Due = (u64, Vec<u8>);
 
 /// The first of the items whose time is over, by the list.
 fn due(read: &dyn Read, shared: &Shared, table: &TableEntry, count: usize) -> Result<Vec<Due>, StoreError> {
-    let now_ms = shared.options.clock.now_ms();
-    let mut found = Vec::new();
-    let Some(time_to_live) = &table.time_to_live else { return Ok(found) };
-    let Some(list) = time_to_live.list else { return Ok(found) };
+    let now_ms = shared.now_ms();
+    let Some((time_to_live, list)) = table.time_to_live.as_ref().zip(table.expiry_list()) else { return Ok(Vec::new()) };
     if time_to_live.status(now_ms, shared.options.ttl_transition_ms) != TimeToLiveStatus::Enabled {
-        return Ok(found);
+        return Ok(Vec::new());
     }
     // Later than five years ago, and earlier than now.
     let from_ms = now_ms.checked_sub(TTL_PAST_MS_MAX).map_or(0, |past| past + 1);
-    read.walk(&keys::expiries_between(list.id, from_ms, now_ms), Direction::Forward, &mut |key, _| {
-        found.extend(keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())));
-        if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
-    Ok(found)
+    listed(read, list.id, (from_ms, now_ms), count)
 }
 
 fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
@@ -80,7 +73,7 @@ fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
         let of_job = name.clone();
         let (expired, goes_on) = shared.submit_in_background(move |transaction| expire_piece(transaction, &of_job))?;
         if expired > 0 {
-            shared.meter.table(name).count_expired(shared.options.clock.now_ms(), expired);
+            shared.meter.table(name).count_expired(shared.now_ms(), expired);
         }
         if !goes_on {
             return Ok(());
@@ -91,10 +84,10 @@ fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
 /// Deletes some: how many, and whether there may be more.
 fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
     let Ok(table) = catalog::active(transaction.table(name)?) else { return Ok((0, false)) };
-    let due = due(transaction.batch.as_read(), transaction.shared, &table, ITEMS_PER_JOB)?;
+    let due = due(transaction.read(), transaction.shared, &table, ITEMS_PER_JOB)?;
     // Stream records tell these deletes from those of clients, and they consume nothing, as the service's.
     transaction.origin = Origin::TimeToLive;
-    transaction.charges.turn_off();
+    transaction.charges.is_off = true;
     let mut expired = 0;
     for due in &due {
         expired += u64::from(expire_item(transaction, &table, due)?);
@@ -104,9 +97,9 @@ fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(
 
 /// Whether an item was deleted.
 fn expire_item(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, (ms, place): &Due) -> Result<bool, Error> {
-    match item_that_expires(transaction.batch.as_read(), table, (*ms, place)) {
+    match item_that_expires(transaction.read(), table, (*ms, place)) {
         Ok(Some(key)) => {
-            let stored = Stored::read(transaction.batch.as_read(), table, key)?;
+            let stored = Stored::read(transaction.read(), table, key)?;
             write::replace(transaction, &stored, None).map(|_| true)
         }
         // No such item: it must not stand before others for ever. `check` tells of damaged ones.

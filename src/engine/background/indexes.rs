@@ -11,21 +11,21 @@ use crate::engine::index_lag;
 use crate::engine::index_lag::apply::{self, NextStep};
 use crate::engine::index_life::{backfill, removal};
 use crate::engine::runtime::hold::Stage;
-use crate::engine::runtime::{Shared, View};
+use crate::engine::runtime::{Shared, Transaction};
 use crate::engine::{purge, table_states};
 use crate::model::error::StoreError;
 use crate::model::{Error, IndexKind, TableName};
 
 /// How long the removal of an index waits for room when even its smallest step has none.
-const FULL_DISK_WAIT: Duration = Duration::from_secs(1);
+const FULL_DISK_WAIT_MS: u64 = 1_000;
 
 /// Does what there is to do; how long until there is more, if that is known.
 ///
 /// # Errors
 /// Those of the store; `Closed` when the engine ends.
 pub fn round(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
-    let mut soonest: Option<Duration> = None;
-    let mut names = tables(shared)?;
+    let mut soonest = NextStep::Nothing;
+    let mut names = shared.busy_tables.names(shared.view()?.read(), &shared.catalog)?;
     // One step of each in turn.
     while !names.is_empty() {
         let mut going = Vec::new();
@@ -34,143 +34,106 @@ pub fn round(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
                 return Err(StoreError::Closed.into());
             }
             match step(shared, &name)? {
-                Outcome::Again => going.push(name),
-                Outcome::Later(wait) => soonest = Some(soonest.map_or(wait, |known| known.min(wait))),
-                Outcome::Done => {}
+                NextStep::Again => going.push(name),
+                later => soonest = soonest.min(later),
             }
         }
         names = going;
     }
-    Ok(soonest)
+    Ok(match soonest {
+        NextStep::Later(ms) => Some(Duration::from_millis(ms)),
+        NextStep::Again | NextStep::Nothing => None,
+    })
 }
 
-/// Tables with something to do, by a view that is gone when it is done.
-fn tables(shared: &Shared) -> Result<Vec<TableName>, Error> {
-    let view = View::new(shared, shared.store.snapshot()?);
-    Ok(shared.busy_tables.names(view.read(), &shared.catalog)?)
-}
-
-enum Outcome {
-    /// There may be more to do.
-    Again,
-    /// There is, after a while.
-    Later(Duration),
-    Done,
-}
-
-impl From<NextStep> for Outcome {
-    fn from(next: NextStep) -> Self {
-        match next {
-            NextStep::Again => Self::Again,
-            NextStep::Later(ms) => Self::Later(Duration::from_millis(ms)),
-            NextStep::Nothing => Self::Done,
-        }
-    }
-}
-
-impl Outcome {
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Again, _) | (_, Self::Again) => Self::Again,
-            (Self::Later(one), Self::Later(other)) => Self::Later(one.min(other)),
-            (Self::Later(wait), Self::Done) | (Self::Done, Self::Later(wait)) => Self::Later(wait),
-            (Self::Done, Self::Done) => Self::Done,
-        }
-    }
-}
-
-fn step(shared: &Arc<Shared>, name: &TableName) -> Result<Outcome, Error> {
-    let Some(table) = View::new(shared, shared.store.snapshot()?).table(name)? else { return Ok(Outcome::Done) };
+fn step(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
+    let Some(table) = shared.view()?.table(name)? else { return Ok(NextStep::Nothing) };
     if let Some(end_ms) = table.status_ends_ms {
         return state_step(shared, name, end_ms);
     }
     let lag = lag_step(shared, name, &table)?;
-    Ok(lag.and(life_step(shared, name, &table)?))
+    Ok(lag.min(life_step(shared, name, &table)?))
+}
+
+/// Runs a step of a table's work in a transaction.
+fn run<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    name: &TableName,
+    step: fn(&mut Transaction<'_>, &TableName) -> Result<T, StoreError>,
+) -> Result<T, Error> {
+    let name = name.clone();
+    shared.submit_in_background(move |transaction| Ok(step(transaction, &name)?))
 }
 
 /// Ends CREATING or DELETING when its time is over.
-fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<Outcome, Error> {
-    let now_ms = shared.options.clock.now_ms();
+fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<NextStep, Error> {
+    let now_ms = shared.now_ms();
     if end_ms > now_ms {
-        return Ok(Outcome::Later(Duration::from_millis(end_ms - now_ms)));
+        return Ok(NextStep::Later(end_ms - now_ms));
     }
-    let name = name.clone();
-    let sources = shared.submit_in_background(move |transaction| Ok(table_states::end(transaction, &name)?))?;
+    let sources = run(shared, name, table_states::end)?;
     // After the commit that marked them: should the process end here, the next open starts them.
-    sources.into_iter().for_each(|source| purge::start(Arc::clone(shared), source));
-    Ok(Outcome::Done)
+    purge::start_all(shared, sources);
+    Ok(NextStep::Nothing)
 }
 
 /// Applies pending writes.
-fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<Outcome, Error> {
+fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<NextStep, Error> {
     if table.index_life.lag.is_none() {
-        return Ok(Outcome::Done);
+        return Ok(NextStep::Nothing);
     }
     // Nothing is submitted only to find nothing.
     let delay_ms = shared.options.gsi_delay_ms;
     let has_global = table.schema.indexes_of(IndexKind::Global).next().is_some();
     if delay_ms > 0 && has_global && !index_lag::has_pending(&*shared.store.snapshot()?, table.source)? {
-        return Ok(Outcome::Later(apply::poll_after(delay_ms)));
+        return Ok(NextStep::Later(apply::poll_after(delay_ms)));
     }
-    let name = name.clone();
-    Ok(shared.submit_in_background(move |transaction| Ok(apply::step(transaction, &name)?))?.into())
+    run(shared, name, apply::step)
 }
 
 /// Moves an index on that is being made or removed.
-fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<Outcome, Error> {
-    let Some(stage) = stage_of(table) else { return Ok(Outcome::Done) };
-    let now_ms = shared.options.clock.now_ms();
-    match stage {
-        (Stage::Allocation, until_ms) if until_ms > now_ms => {
-            return Ok(Outcome::Later(Duration::from_millis(until_ms - now_ms)));
-        }
-        // After the time, so that a held allocation counts no steps while it lasts.
-        (stage, _) if !shared.options.index_hold.passes(stage) => return Ok(Outcome::Done),
-        (Stage::Allocation | Stage::Backfill | Stage::Removal, _) => {}
+fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<NextStep, Error> {
+    let Some((stage, from_ms)) = stage_of(table) else { return Ok(NextStep::Nothing) };
+    let now_ms = shared.now_ms();
+    if from_ms > now_ms {
+        return Ok(NextStep::Later(from_ms - now_ms));
     }
-    let done = match stage.0 {
-        Stage::Allocation => allocation_step(shared, name.clone()),
-        Stage::Backfill => backfill_step(shared, name.clone()),
-        Stage::Removal => removal_step(shared, name.clone()),
+    // After the time, so that a held allocation counts no steps while it lasts.
+    if !shared.options.index_hold.passes(stage) {
+        return Ok(NextStep::Nothing);
+    }
+    let done = match stage {
+        Stage::Allocation => run(shared, name, backfill::begin).map(|()| NextStep::Again),
+        Stage::Backfill => run(shared, name, backfill::step).map(|step| {
+            step.map_or(NextStep::Nothing, |step| {
+                step.count(shared.now_ms());
+                step.next
+            })
+        }),
+        Stage::Removal => run(shared, name, removal::step).map(|goes_on| {
+            shared.pieces.grow();
+            if goes_on { NextStep::Again } else { NextStep::Nothing }
+        }),
     };
-    match (stage.0, done) {
-        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) if shared.pieces.halve() => Ok(Outcome::Again),
-        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) => Ok(Outcome::Later(FULL_DISK_WAIT)),
+    match (stage, done) {
+        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) if shared.pieces.halve() => Ok(NextStep::Again),
+        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) => Ok(NextStep::Later(FULL_DISK_WAIT_MS)),
         (Stage::Allocation | Stage::Backfill, Err(Error::Store(StoreError::NoSpace))) => give_up(shared, name),
         (_, done) => done,
     }
 }
 
 /// The disk is full: an index that is being made is dropped.
-fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<Outcome, Error> {
+fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
     log::warn!("the disk is full: the index that table {name} is making is dropped; make it again when there is room");
-    let name = name.clone();
-    match shared.submit_in_background(move |transaction| Ok(removal::give_up(transaction, &name)?)) {
-        Ok(()) => Ok(Outcome::Again),
-        Err(Error::Store(StoreError::NoSpace)) => Ok(Outcome::Later(FULL_DISK_WAIT)),
+    match run(shared, name, removal::give_up) {
+        Ok(()) => Ok(NextStep::Again),
+        Err(Error::Store(StoreError::NoSpace)) => Ok(NextStep::Later(FULL_DISK_WAIT_MS)),
         Err(error) => Err(error),
     }
 }
 
-fn allocation_step(shared: &Arc<Shared>, name: TableName) -> Result<Outcome, Error> {
-    shared.submit_in_background(move |transaction| Ok(backfill::begin(transaction, &name)?))?;
-    Ok(Outcome::Again)
-}
-
-fn removal_step(shared: &Arc<Shared>, name: TableName) -> Result<Outcome, Error> {
-    let goes_on = shared.submit_in_background(move |transaction| Ok(removal::step(transaction, &name)?))?;
-    shared.pieces.grow();
-    Ok(if goes_on { Outcome::Again } else { Outcome::Done })
-}
-
-fn backfill_step(shared: &Arc<Shared>, name: TableName) -> Result<Outcome, Error> {
-    let step = shared.submit_in_background(move |transaction| Ok(backfill::step(transaction, &name)?))?;
-    let Some(step) = step else { return Ok(Outcome::Done) };
-    step.count(shared.options.clock.now_ms());
-    Ok(step.next.into())
-}
-
-/// What is to be done, and when: milliseconds since the epoch.
+/// What is to be done, and from when: milliseconds since the epoch.
 fn stage_of(table: &TableEntry) -> Option<(Stage, u64)> {
     if table.index_life.leaving.is_some() {
         return Some((Stage::Removal, 0));

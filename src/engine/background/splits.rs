@@ -35,7 +35,7 @@ struct ChangedMap {
 pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     let commit = shared.store.commit_id();
     let is_new = shared.split_rounds.is_new(commit);
-    if !is_new && !shared.meter.is_warm(shared.options.clock.now_ms()) {
+    if !is_new && !shared.meter.is_warm(shared.now_ms()) {
         return Ok(());
     }
     let mut changed = Vec::new();
@@ -46,8 +46,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
             changed.extend(look_at(shared, table, source)?);
         }
     }
-    let live: HashSet<SourceId> =
-        tables.iter().flat_map(|table| table.index_sources.iter().copied().chain([table.source])).collect();
+    let live: HashSet<SourceId> = tables.iter().flat_map(|table| table.all_sources()).collect();
     // Those of the next numbers may have come after the tables were read.
     let is_live = |source: SourceId| source >= next || live.contains(&source);
     shared.meter.keep_only(is_live);
@@ -60,7 +59,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 
 /// All tables, and the source that will be made next.
 fn tables(shared: &Shared) -> Result<(Vec<Arc<TableEntry>>, SourceId), Error> {
-    let view = View::new(shared, shared.store.snapshot()?);
+    let view = shared.view()?;
     let names = catalog::all_tables(view.read())?;
     let tables = names.iter().filter_map(|name| view.table(name).transpose()).collect::<Result<_, Error>>()?;
     Ok((tables, catalog::next_source(view.read())?))
@@ -69,12 +68,12 @@ fn tables(shared: &Shared) -> Result<(Vec<Arc<TableEntry>>, SourceId), Error> {
 /// What is to be changed of a table's base or global index.
 fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Option<ChangedMap>, Error> {
     let (before, mut map, bytes) = {
-        let view = View::new(shared, shared.store.snapshot()?);
+        let view = shared.view()?;
         let before = view.read().get(&StoreKey::Partitions(source).encode())?.map(<[u8]>::to_vec);
         let map = PartitionMap::clone(&*partitions::load(view.read(), table, source)?);
         (before, map, billed_bytes(&view, table, source)?)
     };
-    let now_ms = shared.options.clock.now_ms();
+    let now_ms = shared.now_ms();
     let mut splits = 0;
     map.grow_to(needed_for(table.throughput_of(source)), now_ms);
     split_full(shared, (table, source), &mut map, bytes, &mut splits)?;
@@ -93,13 +92,8 @@ fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Opti
 
 /// With overhead; of a base table with its local indexes.
 fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result<u64, Error> {
-    let mut bytes = view.counters(source)?.size_with_overhead();
-    if source == table.source {
-        for (_, local) in table.indexes().filter(|(index, _)| index.kind == IndexKind::Local) {
-            bytes += view.counters(local)?.size_with_overhead();
-        }
-    }
-    Ok(bytes)
+    let local = table.sources_of(IndexKind::Local).filter(|_| source == table.source);
+    std::iter::once(source).chain(local).map(|source| Ok(view.counters(source)?.size_with_overhead())).sum()
 }
 
 /// Splits partitions over their size. They are measured only when the table has grown by a twentieth of a partition since.
@@ -121,7 +115,7 @@ fn split_full(
         let range = map.range(position);
         if content::count(&*views, table, source, &range)?.billed_bytes > bytes_max
             && let Some(place) = content::half(&*views, table, source, &range)?
-            && map.split(place, shared.options.clock.now_ms(), PartitionOrigin::Size)
+            && map.split(place, shared.now_ms(), PartitionOrigin::Size)
         {
             *splits += 1;
         } else {
@@ -142,7 +136,7 @@ fn split_hot(
     splits: &mut usize,
 ) -> Result<(), Error> {
     let Some(meter) = shared.meter.known_source(source) else { return Ok(()) };
-    let now_ms = shared.options.clock.now_ms();
+    let now_ms = shared.now_ms();
     let is_hot = |partition: &&Partition| {
         let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
         let has_rested = now_ms.saturating_sub(partition.since_ms) >= heat::REST_MS;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::engine::account::{AccountRecord, BackupRecord};
-use crate::engine::base::keys::StoreKey;
 use crate::engine::purge;
 use crate::engine::runtime::Shared;
 use crate::model::Error;
@@ -16,7 +15,7 @@ use crate::model::Error;
 /// # Errors
 /// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
-    let now_ms = shared.options.clock.now_ms();
+    let now_ms = shared.now_ms();
     if now_ms < shared.system_backups_due_ms.load(Ordering::Acquire) {
         return Ok(());
     }
@@ -40,13 +39,13 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
         let (arn, source) = (record.arn, record.source);
         let is_removed = shared.submit_in_background(move |transaction| {
             // Somebody may have removed it, or begun to restore from it.
-            let found = BackupRecord::get(transaction.batch.as_read(), &arn)?;
+            let found = BackupRecord::get(transaction.read(), &arn)?;
             if found.is_none_or(|record| record.readers > 0) {
                 return Ok(false);
             }
             transaction.removes();
             BackupRecord::delete(transaction.batch, &arn)?;
-            transaction.batch.put(&StoreKey::Purge(source).encode(), purge::MARK)?;
+            purge::mark(transaction, source)?;
             Ok(true)
         })?;
         if is_removed {

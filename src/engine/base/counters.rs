@@ -107,6 +107,12 @@ pub struct CollectionValue<'a> {
 }
 
 impl<'a> CollectionValue<'a> {
+    /// The bytes of its entries with what each has beside them.
+    #[must_use]
+    pub fn billed_bytes(&self) -> u64 {
+        self.bytes + self.entries * ENTRY_OVERHEAD_BYTES
+    }
+
     /// # Errors
     /// `Corrupt` when the bytes are not of this format.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {

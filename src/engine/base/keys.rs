@@ -36,12 +36,12 @@ use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
-use super::parts::Part;
+use super::parts::{Part, parts_of};
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode, partition_digest};
 use crate::model::api::{StreamName, Version};
 use crate::model::{AttributeValue, Key, TableName};
-use crate::store::{KeyRange, prefix_end};
+use crate::store::{KeyRange, Read, StoreError, prefix_end};
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -223,6 +223,16 @@ spaces! {
     Counted 0x1C (source: SourceId, kind: u8, level: u8, start: u64);
 }
 
+impl StoreKey<'_> {
+    /// The number that is stored under the key, if any is.
+    ///
+    /// # Errors
+    /// Those of the store; `Corrupt` with `what`.
+    pub fn read<P: for<'p> Part<'p>>(&self, read: &dyn Read, what: &'static str) -> Result<Option<P>, StoreError> {
+        read.get(&self.encode())?.map(|bytes| parts_of(bytes, what)).transpose()
+    }
+}
+
 impl Space {
     /// Everything in it.
     #[must_use]
@@ -264,39 +274,26 @@ pub struct EntryAddress {
 }
 
 impl EntryAddress {
-    /// Of an item in its table.
     #[must_use]
     pub fn of_item(source: SourceId, key: &Key) -> Self {
-        let mut order = Vec::new();
-        if let Some(sort) = &key.sort {
-            encode(sort, &mut order);
-        }
-        Self { source, digest: partition_digest(&[&key.partition]), order }
+        Self::new(source, &[&key.partition], &key.sort)
     }
 
-    /// Of an item's entry in a local index.
+    /// Of an entry with these partition values, ordered by these sort values: in a local index first the index's, then the base's.
     #[must_use]
-    pub fn in_local_index(source: SourceId, index_sort: &AttributeValue, base: &Key) -> Self {
+    pub fn new<'v>(source: SourceId, partition: &[&AttributeValue], sort: impl IntoIterator<Item = &'v AttributeValue>) -> Self {
         let mut order = Vec::new();
-        encode(index_sort, &mut order);
-        if let Some(sort) = &base.sort {
-            encode(sort, &mut order);
-        }
-        Self { source, digest: partition_digest(&[&base.partition]), order }
+        sort.into_iter().for_each(|value| encode(value, &mut order));
+        Self { source, digest: partition_digest(partition), order }
     }
 
     /// Of an item's entry in a global index; index key values in schema order.
     #[must_use]
     pub fn in_global_index(source: SourceId, partition: &[&AttributeValue], sort: &[&AttributeValue], base: &Key) -> Self {
-        let mut order = Vec::new();
-        for value in sort {
-            encode(value, &mut order);
-        }
-        order.extend_from_slice(&partition_digest(&[&base.partition]));
-        if let Some(sort) = &base.sort {
-            encode(sort, &mut order);
-        }
-        Self { source, digest: partition_digest(partition), order }
+        let mut address = Self::new(source, partition, sort.iter().copied());
+        address.order.extend_from_slice(&partition_digest(&[&base.partition]));
+        base.sort.iter().for_each(|sort| encode(sort, &mut address.order));
+        address
     }
 
     /// The address in a stored key; `None` when it is no entry's key.
@@ -369,11 +366,7 @@ pub fn streams_of(table: &str) -> KeyRange {
 /// All catalog entries, or those after a name.
 #[must_use]
 pub fn tables_after(name: Option<&str>) -> KeyRange {
-    let all = Space::Table.all();
-    match name {
-        Some(name) => KeyRange { lower: Bound::Excluded(StoreKey::Table(name).encode()), ..all },
-        None => all,
-    }
+    Space::Table.all().after(name.map(|name| StoreKey::Table(name).encode()))
 }
 
 /// The keys from one on and before another.
@@ -488,7 +481,7 @@ mod tests {
         let base = Key { partition: s("p"), sort: Some(s("s")) };
         let digest = partition_digest(&[&s("p")]);
         assert_eq!(EntryAddress::of_item(SourceId(1), &base).order, b"s\0\0");
-        assert_eq!(EntryAddress::in_local_index(SourceId(2), &s("x"), &base).order, b"x\0\0s\0\0");
+        assert_eq!(EntryAddress::new(SourceId(2), &[&base.partition], [&s("x"), &s("s")]).order, b"x\0\0s\0\0");
         let global = EntryAddress::in_global_index(SourceId(3), &[&s("g")], &[&s("x"), &s("y")], &base);
         assert_eq!(global.order, [&b"x\0\0y\0\0"[..], &digest, b"s\0\0"].concat());
         assert_eq!(global.digest, partition_digest(&[&s("g")]));

@@ -28,7 +28,6 @@ pub fn parts_of<'a, P: Part<'a>>(mut bytes: &'a [u8], what: &'static str) -> Res
     P::take(&mut bytes).filter(|_| bytes.is_empty()).ok_or(StoreError::Corrupt(what))
 }
 
-/// Bytes behind their length, a u32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Long<'a>(pub &'a [u8]);
 

@@ -94,7 +94,11 @@ fn check_throughput(billing_mode: BillingMode, throughput: Option<ProvisionedThr
     }
 }
 
-fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError> {
+/// The units of a table or index against the greatest number that a request can have.
+///
+/// # Errors
+/// `ThroughputRange`.
+pub fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError> {
     match throughput_members(throughput).into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
         Some((member, value)) => Err(SchemaError::ThroughputRange { member, value }),
         None => Ok(()),

@@ -94,17 +94,29 @@ impl TableEntry {
     /// The table's own source when this is one of its local indexes, whose entries lie with the base items; `None` for all else.
     #[must_use]
     pub fn base_of_local_index(&self, source: SourceId) -> Option<SourceId> {
-        let (index, _) = self.indexes().find(|(_, id)| *id == source)?;
-        (index.kind == IndexKind::Local).then_some(self.source)
+        (self.index_of(source)?.kind == IndexKind::Local).then_some(self.source)
+    }
+
+    /// The index that has this source.
+    #[must_use]
+    pub fn index_of(&self, source: SourceId) -> Option<&IndexSchema> {
+        self.indexes().find(|(_, id)| *id == source).map(|(index, _)| index)
+    }
+
+    /// The sources of the indexes of one kind.
+    pub fn sources_of(&self, kind: IndexKind) -> impl Iterator<Item = SourceId> + '_ {
+        self.indexes().filter(move |(index, _)| index.kind == kind).map(|(_, source)| source)
+    }
+
+    /// The source of the table, and those of its indexes.
+    pub fn all_sources(&self) -> impl Iterator<Item = SourceId> + '_ {
+        std::iter::once(self.source).chain(self.index_sources.iter().copied())
     }
 
     /// Units a second that the table or one of its global indexes was given; `None` on demand.
     #[must_use]
     pub fn throughput_of(&self, source: SourceId) -> Option<ProvisionedThroughput> {
-        match self.indexes().find(|(_, id)| *id == source) {
-            Some((index, _)) => index.throughput,
-            None => self.schema.throughput,
-        }
+        self.index_of(source).map_or(self.schema.throughput, |index| index.throughput)
     }
 
     /// Is there anything to be done in the background for the table's state or its indexes?

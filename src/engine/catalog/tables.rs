@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::entry::TableEntry;
 use crate::engine::base::keys::{self, Meta, SourceId, StoreKey};
-use crate::engine::base::parts::parts_of;
 use crate::engine::base::stored;
 use crate::model::api::TableStatus;
 use crate::model::error::StoreError;
@@ -17,10 +16,7 @@ use crate::store::{Direction, Read, Write};
 /// # Errors
 /// Those of the store.
 pub fn generation(read: &dyn Read) -> Result<u64, StoreError> {
-    match read.get(&StoreKey::Meta(Meta::CatalogGeneration).encode())? {
-        Some(bytes) => parts_of(bytes, "catalog generation"),
-        None => Ok(0),
-    }
+    Ok(StoreKey::Meta(Meta::CatalogGeneration).read(read, "catalog generation")?.unwrap_or(0))
 }
 
 /// Raises the generation.
@@ -64,10 +60,7 @@ pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
-    match read.get(&StoreKey::Meta(Meta::NextSource).encode())? {
-        Some(bytes) => parts_of(bytes, "next source id"),
-        None => Ok(SourceId(1)),
-    }
+    Ok(StoreKey::Meta(Meta::NextSource).read(read, "next source id")?.unwrap_or(SourceId(1)))
 }
 
 /// Takes `count` new source ids.

@@ -27,11 +27,7 @@ pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<TableName>
             reporter.add(DifferenceKind::WrongCatalog, place, format!("is named {}", table.schema.name));
         }
         let expiries = table.expiry_list().map(|list| list.id);
-        for source in std::iter::once(table.source)
-            .chain(table.index_sources.iter().copied())
-            .chain(expiries)
-            .chain(table.index_life.sources())
-        {
+        for source in table.all_sources().chain(expiries).chain(table.index_life.sources()) {
             let is_given = next.is_none_or(|next| source < next);
             if !known.insert(source) || !is_given {
                 reporter.add(DifferenceKind::WrongCatalog, place, format!("source {}", source.0));

@@ -1,7 +1,6 @@
 //! The items of a table, the entries of its indexes, and what is counted of both.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use super::groups::{Group, Groups};
 use super::lag::{Image, Lagging};
@@ -17,11 +16,11 @@ use crate::engine::catalog::TableEntry;
 use crate::engine::index::{IndexView, first_names, views};
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Error, Item};
-use crate::store::{Direction, KeyRange};
+use crate::store::KeyRange;
 
 impl Check<'_> {
     pub fn table(&mut self, table: &TableEntry) -> Result<(), Error> {
-        self.reporter.count_table();
+        self.reporter.0.tables += 1;
         let place = Place::table(&table.schema.name);
         let mut groups = Groups::default();
         let building = self.building(table)?;
@@ -54,7 +53,7 @@ impl Check<'_> {
         (place, key): (&Place<'_>, &[u8]),
         record: &Record<'_>,
     ) -> Result<Item, StoreError> {
-        self.reporter.count_item();
+        self.reporter.0.items += 1;
         let item = record.to_item()?;
         let schema = &table.schema.key;
         let Ok(item_key) = item_key::key_of_item(schema, &item) else {
@@ -86,7 +85,7 @@ impl Check<'_> {
         let place = Place::table(&table.schema.name).index(&index.index.name);
         let mut groups = Groups::default();
         self.walk(&Space::Entry.of(index.source), &place, |check, key, record| {
-            check.reporter.count_entry();
+            check.reporter.0.index_entries += 1;
             let entry = record.to_item()?;
             if !check.has_base((table, lagging), index, key, &entry)? {
                 let names = first_names(index.table, index.index);
@@ -187,11 +186,7 @@ impl Check<'_> {
     pub fn unknown_sources(&mut self, known: &BTreeSet<SourceId>, space: Space) -> Result<(), Error> {
         let mut next = Some(SourceId(0));
         while let Some(start) = next {
-            let mut found = None;
-            self.view.read().walk(&space.from(start), Direction::Forward, &mut |key, _| {
-                found = keys::source_of(key);
-                ControlFlow::Break(())
-            })?;
+            let found = walks::first(self.view.read(), &space.from(start), |key, _| Ok(keys::source_of(key)))?;
             if let Some(source) = found.filter(|source| !known.contains(source)) {
                 self.reporter.add(DifferenceKind::UnknownSource, Place::NONE, format!("source {}", source.0));
             }

@@ -38,78 +38,71 @@ pub struct Difference {
     pub key: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum DifferenceKind {
     /// Stored bytes that are no record, collection or catalog entry.
+    #[error("cannot be read")]
     Unreadable,
     /// An item without a legal key.
+    #[error("has no legal key")]
     BadKey,
     /// An item with an attribute or member name that is empty or too long: it can be read and deleted, but not put back.
+    #[error("has an attribute name that is empty or longer than 65535 bytes")]
     BadName,
     /// An item that does not lie where its key says.
+    #[error("does not lie where its key says")]
     Misplaced,
     /// A record whose sizes or content differ from what they should be.
+    #[error("differs from what it should be")]
     WrongRecord,
     /// A version that was never given.
+    #[error("has a version that was never given")]
     UnknownVersion,
+    #[error("index entry is missing")]
     MissingEntry,
+    #[error("index entry without its item")]
     OrphanEntry,
+    #[error("item collection is not counted")]
     MissingCollection,
+    #[error("item collection is counted wrongly")]
     WrongCollection,
+    #[error("item collection has no entries")]
     EmptyCollection,
+    #[error("counters are wrong")]
     WrongCounters,
     /// An enabled stream without its definition.
+    #[error("stream is missing")]
     MissingStream,
     /// An item that was written since its stream began, without a record of that.
+    #[error("stream record is missing")]
     MissingStreamRecord,
     /// A record that its stream cannot have, or that differs from the item it wrote.
+    #[error("stream record is wrong")]
     WrongStreamRecord,
     /// An item that expires and is not on its table's list.
+    #[error("expiry is missing")]
     MissingExpiry,
     /// An expiry that is not that of its item.
+    #[error("expiry without its item")]
     OrphanExpiry,
     /// A backfill that is said to go on and does not, or the other way round.
+    #[error("the backfill contradicts the catalog")]
     WrongBackfill,
     /// An item that a value keeps out of an index, and that is not on its list.
+    #[error("violation is not on the list")]
     MissingViolation,
     /// An item on such a list that nothing keeps out.
+    #[error("violation without its item")]
     OrphanViolation,
     /// Entries, collections or counters that belong to no table.
+    #[error("belongs to no table")]
     UnknownSource,
     /// A client request token without its expiry, or the other way round.
+    #[error("client request token and its expiry differ")]
     WrongToken,
     /// A catalog entry under another name, or with a source that is not its own alone: shared, being removed, or never given.
+    #[error("contradicts the rest of the catalog")]
     WrongCatalog,
-}
-
-impl fmt::Display for DifferenceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unreadable => "cannot be read",
-            Self::BadKey => "has no legal key",
-            Self::BadName => "has an attribute name that is empty or longer than 65535 bytes",
-            Self::Misplaced => "does not lie where its key says",
-            Self::WrongRecord => "differs from what it should be",
-            Self::UnknownVersion => "has a version that was never given",
-            Self::MissingEntry => "index entry is missing",
-            Self::OrphanEntry => "index entry without its item",
-            Self::MissingCollection => "item collection is not counted",
-            Self::WrongCollection => "item collection is counted wrongly",
-            Self::EmptyCollection => "item collection has no entries",
-            Self::WrongCounters => "counters are wrong",
-            Self::MissingStream => "stream is missing",
-            Self::MissingStreamRecord => "stream record is missing",
-            Self::WrongStreamRecord => "stream record is wrong",
-            Self::MissingExpiry => "expiry is missing",
-            Self::OrphanExpiry => "expiry without its item",
-            Self::WrongBackfill => "the backfill contradicts the catalog",
-            Self::MissingViolation => "violation is not on the list",
-            Self::OrphanViolation => "violation without its item",
-            Self::UnknownSource => "belongs to no table",
-            Self::WrongToken => "client request token and its expiry differ",
-            Self::WrongCatalog => "contradicts the rest of the catalog",
-        })
-    }
 }
 
 /// `Thread/LastPostIndex {"ForumName":"S3"}: index entry is missing`
@@ -152,7 +145,7 @@ pub fn is_damage(error: &StoreError) -> bool {
 
 /// Gathers a report.
 #[derive(Debug, Default)]
-pub struct Reporter(CheckReport);
+pub struct Reporter(pub CheckReport);
 
 impl Reporter {
     pub fn add(&mut self, kind: DifferenceKind, place: Place<'_>, key: String) {
@@ -176,18 +169,6 @@ impl Reporter {
             }
             Err(error) => Err(error),
         }
-    }
-
-    pub fn count_table(&mut self) {
-        self.0.tables += 1;
-    }
-
-    pub fn count_item(&mut self) {
-        self.0.items += 1;
-    }
-
-    pub fn count_entry(&mut self) {
-        self.0.index_entries += 1;
     }
 
     pub fn into_report(self) -> CheckReport {

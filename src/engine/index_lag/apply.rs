@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::has_pending;
 use super::pending::Pending;
@@ -25,12 +24,12 @@ const POLL_MS: std::ops::RangeInclusive<u64> = 5..=1_000;
 
 /// When to look again for pending writes, none being there now.
 #[must_use]
-pub fn poll_after(delay_ms: u64) -> Duration {
-    Duration::from_millis(delay_ms.clamp(*POLL_MS.start(), *POLL_MS.end()))
+pub fn poll_after(delay_ms: u64) -> u64 {
+    delay_ms.clamp(*POLL_MS.start(), *POLL_MS.end())
 }
 
 /// What is to be done after a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NextStep {
     Again,
     /// After so many milliseconds.
@@ -67,10 +66,8 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
         return Ok(NextStep::Later(delay_ms));
     }
     // In the transaction that found none: a write that comes next finds the table without lag, and changes its indexes itself.
-    if !has_pending(transaction.batch.as_read(), table.source)? {
-        let mut new = (*table).clone();
-        new.index_life.lag = None;
-        transaction.replace_table(&new)?;
+    if !has_pending(transaction.read(), table.source)? {
+        transaction.change_table(&table, |new| new.index_life.lag = None)?;
     }
     Ok(NextStep::Nothing)
 }
@@ -90,7 +87,7 @@ impl Batch {
     fn read(transaction: &Transaction<'_>, table: &TableEntry, now_ms: u64) -> Result<Self, StoreError> {
         let mut batch = Self::default();
         let mut bytes = 0;
-        try_walk(transaction.batch.as_read(), &Space::Pending.of(table.source), Direction::Forward, |key, value| {
+        try_walk(transaction.read(), &Space::Pending.of(table.source), Direction::Forward, |key, value| {
             // What cannot be read is due: it must not stop the others for ever. `check` tells of its index entries.
             let due_ms = Pending::parse(value).map_or(0, |pending| pending.due_ms);
             if due_ms > now_ms {

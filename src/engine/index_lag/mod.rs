@@ -55,9 +55,7 @@ pub fn note(
         && let Some(current) = transaction.table(&table.schema.name)?
         && current.index_life.lag.is_none()
     {
-        let mut new = (*current).clone();
-        new.index_life.lag = Some(Lag::default());
-        transaction.replace_table(&new)?;
+        transaction.change_table(&current, |new| new.index_life.lag = Some(Lag::default()))?;
         transaction.shared.signal.wake();
     }
     Ok(())
@@ -111,9 +109,7 @@ fn pause(transaction: &mut Transaction<'_>, name: &TableName, is_paused: bool) -
         None => is_paused.then_some(Lag { is_paused }),
     };
     if lag != table.index_life.lag {
-        let mut new = (*table).clone();
-        new.index_life.lag = lag;
-        transaction.replace_table(&new)?;
+        transaction.change_table(&table, |new| new.index_life.lag = lag)?;
     }
     Ok(())
 }

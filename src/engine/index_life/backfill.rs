@@ -1,6 +1,5 @@
 //! A step of a backfill: the entries of some items. Where throttling is simulated, as many as the index has write units for.
 
-use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use super::progress::Progress;
@@ -8,6 +7,7 @@ use super::violations;
 use crate::codec::record::Record;
 use crate::engine::base::capacity::write_units;
 use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
+use crate::engine::base::walks;
 use crate::engine::catalog::TableEntry;
 use crate::engine::catalog::index_life::{Building, Phase};
 use crate::engine::index::{IndexEntry, IndexView, Transition};
@@ -19,7 +19,7 @@ use crate::engine::runtime::batch::source_counters;
 use crate::model::api::{TableStatus, Version};
 use crate::model::error::StoreError;
 use crate::model::{IndexName, Item, TableName};
-use crate::store::{Direction, Read, try_walk};
+use crate::store::Read;
 
 /// Bytes of records looked at in one step: other writers are not to wait.
 const BYTES_PER_STEP: usize = 512 * 1024;
@@ -38,7 +38,7 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
     let Some((_, source)) = table.index(&building.index) else { return Err(unknown()) };
     let mut progress = Progress::default();
     // An estimate: items come and go while it lasts.
-    progress.counts.total = source_counters(transaction.batch.as_read(), table.source)?.entries;
+    progress.counts.total = source_counters(transaction.read(), table.source)?.entries;
     progress.write(transaction.batch, source)?;
     transaction.replace_table(&new)
 }
@@ -71,7 +71,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
     let Some(index) = in_backfill(&table) else { return Ok(None) };
     let Some((schema, source)) = table.index(index) else { return Err(unknown()) };
     let Some(list) = table.index_life.made.get(index.as_str()).map(|made| made.violations) else { return Err(unknown()) };
-    let read = transaction.batch.as_read();
+    let read = transaction.read();
     let meter = transaction.shared.meter.source(read, &table, source)?;
     let mut progress = Progress::read(read, source)?.ok_or_else(unknown)?;
     let items_max = transaction.shared.options.index_step_items;
@@ -135,26 +135,19 @@ struct Batch {
 
 impl Batch {
     fn read(read: &dyn Read, source: SourceId, after: &[u8], items_max: usize) -> Result<Self, StoreError> {
-        let mut range = Space::Entry.of(source);
-        if !after.is_empty() {
-            range.lower = Bound::Excluded(Space::Entry.at(source, after));
-        }
+        let after = Some(after).filter(|after| !after.is_empty()).map(|after| Space::Entry.at(source, after));
         let mut batch = Self::default();
-        let mut bytes = 0;
-        try_walk(read, &range, Direction::Forward, |key, value| {
+        let range = Space::Entry.of(source).after(after);
+        let last = walks::piece(read, &range, (items_max, BYTES_PER_STEP), |key, value| {
             let place = keys::place_in_source(key).to_vec();
             batch.looked_at += 1;
             // A damaged item has no entry; `check` tells of it.
             if let Ok((item, stamp)) = parse(value) {
-                batch.items.push(Found { number: batch.looked_at, place: place.clone(), item, stamp });
+                batch.items.push(Found { number: batch.looked_at, place, item, stamp });
             }
-            bytes += value.len();
-            if batch.looked_at < items_max as u64 && bytes < BYTES_PER_STEP {
-                return Ok(ControlFlow::Continue(()));
-            }
-            batch.last = Some(place);
-            Ok(ControlFlow::Break(()))
+            Ok(value.len())
         })?;
+        batch.last = last.map(|key| keys::place_in_source(&key).to_vec());
         Ok(batch)
     }
 }
@@ -197,7 +190,7 @@ impl Target<'_> {
     }
 
     fn take_units(&self, transaction: &Transaction<'_>, entry: &IndexEntry<'_>) -> Result<Option<u64>, StoreError> {
-        let (read, place) = (transaction.batch.as_read(), entry.address.place());
+        let (read, place) = (transaction.read(), entry.address.place());
         transaction.shared.take_for_backfill(read, self.table, (self.view.source, &place), write_units(entry.bytes))
     }
 }
@@ -213,14 +206,15 @@ fn units(whole: u64) -> f64 {
 }
 
 fn finish(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, source: SourceId) -> Result<(), StoreError> {
-    let mut new = (**table).clone();
     // Until now every write changed the index at once, whether or not others lag. Those before are not to be applied to it again.
-    let since: Version = transaction.shared.batch.next_version(transaction.batch.as_read())? - 1;
-    if let Some(building) = new.index_life.building.take()
-        && let Some(made) = new.index_life.made.get_mut(building.index.as_str())
-    {
-        made.since = since;
-    }
+    let since: Version = transaction.shared.batch.next_version(transaction.read())? - 1;
     transaction.batch.delete(&StoreKey::Backfill(source).encode())?;
-    transaction.replace_table(&new)
+    let finish = |new: &mut TableEntry| {
+        if let Some(building) = new.index_life.building.take()
+            && let Some(made) = new.index_life.made.get_mut(building.index.as_str())
+        {
+            made.since = since;
+        }
+    };
+    transaction.change_table(table, finish).map(drop)
 }

@@ -23,9 +23,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<bool,
             return Ok(true);
         }
     }
-    let mut new = (*table).clone();
-    new.index_life.leaving = None;
-    transaction.replace_table(&new)?;
+    transaction.change_table(&table, |new| new.index_life.leaving = None)?;
     Ok(false)
 }
 

@@ -1,15 +1,22 @@
-//! What follows a piece of a job.
+//! What follows a piece of a job, or its end.
+
+use crate::engine::base::keys::SourceId;
 
 /// What is to be done after a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AfterPiece {
+    /// The job has more to do.
     Again,
-    /// With the job that came out of it, and the export whose items are there to be written.
-    Done {
-        job: Option<u32>,
-        export: Option<String>,
-    },
+    Done(Rest),
 }
 
-/// Nothing comes after the job.
-pub const DONE: AfterPiece = AfterPiece::Done { job: None, export: None };
+/// What is left to do when a job is over.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rest {
+    /// The job that came out of it.
+    pub job: Option<u32>,
+    /// The export whose items are there to be written.
+    pub export: Option<String>,
+    /// A marked source.
+    pub removal: Option<SourceId>,
+}

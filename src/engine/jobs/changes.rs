@@ -5,21 +5,19 @@
 //! when the window ended is the present one if that is old enough, and otherwise what the first change after the window replaced:
 //! the walk comes to it later, as each change left a record. An item still open at the end of the history was deleted.
 
-use std::ops::ControlFlow;
-
-use super::after_piece::AfterPiece;
+use super::after_piece::{AfterPiece, Rest};
 use super::table_hold::release;
 use crate::codec::record::Record;
 use crate::engine::account::job::{ChangesJob, Job};
 use crate::engine::account::{AccountRecord, ExportRecord, JobRecord};
 use crate::engine::base::keys::{self, Space};
 use crate::engine::base::parts::{Long, bytes_of, parts_of};
+use crate::engine::base::walks;
 use crate::engine::history::{self, Past};
 use crate::engine::runtime::Transaction;
 use crate::model::Error;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::store::{Direction, try_walk};
 
 /// History records of one piece.
 const RECORDS_MAX: usize = 500;
@@ -58,27 +56,25 @@ impl<'b> ChangedItem<'b> {
 /// Walks over some of the history; writes how far it is, or that the export can be written.
 pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: ChangesJob) -> Result<AfterPiece, Error> {
     let mut seen: Vec<(Version, Vec<u8>)> = Vec::new();
-    let (mut bytes, mut is_full) = (0, false);
     let range = history::after(changes.source, changes.after);
-    try_walk(transaction.batch.as_read(), &range, Direction::Forward, |key, record| {
+    let last = walks::piece(transaction.read(), &range, (RECORDS_MAX, BYTES_MAX), |key, record| {
         let version = keys::version_of(key).ok_or(StoreError::Corrupt("a history key"))?;
-        bytes += record.len();
         seen.push((version, record.to_vec()));
-        is_full = seen.len() >= RECORDS_MAX || bytes >= BYTES_MAX;
-        Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(record.len())
     })?;
     for (version, record) in &seen {
         note(transaction, &changes, *version, Past::parse(record)?)?;
         changes.after = *version;
     }
     let name = id.to_string();
-    if is_full {
+    if last.is_some() {
         JobRecord { id, job: Job::Changes(changes) }.put(transaction.batch, &name)?;
         return Ok(AfterPiece::Again);
     }
     JobRecord::delete(transaction.batch, &name)?;
     ExportRecord::change(transaction.batch, &changes.arn, |record| record.is_copied = true)?;
-    Ok(AfterPiece::Done { job: release(transaction, &changes.table)?, export: Some(changes.arn) })
+    let job = release(transaction, &changes.table)?;
+    Ok(AfterPiece::Done(Rest { job, export: Some(changes.arn), removal: None }))
 }
 
 fn note(transaction: &mut Transaction<'_>, changes: &ChangesJob, version: Version, past: Past<'_>) -> Result<(), StoreError> {

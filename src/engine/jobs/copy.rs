@@ -1,14 +1,14 @@
 //! A piece of a copy.
 
-use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use super::after_piece::AfterPiece;
+use super::after_piece::{AfterPiece, Rest};
 use super::fail::let_go;
 use crate::codec::record::Record;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord, JobRecord};
 use crate::engine::base::keys::{self, SourceId, Space};
+use crate::engine::base::walks;
 use crate::engine::catalog::TableEntry;
 use crate::engine::history::{self, Past};
 use crate::engine::runtime::Transaction;
@@ -18,63 +18,34 @@ use crate::model::Error;
 use crate::model::api::backup::BackupStatus;
 use crate::model::api::{TableStatus, Version};
 use crate::model::error::StoreError;
-use crate::store::{Direction, KeyRange, Read, try_walk};
+use crate::store::{KeyRange, Read};
 
 /// Items of one piece.
 const ITEMS_MAX: usize = 500;
 /// Bytes of records after which a piece ends.
 const BYTES_MAX: usize = 1024 * 1024;
 
-/// Items read for one piece, and where the next begins.
-#[derive(Debug, Default)]
-struct Batch {
-    /// Place and record.
-    items: Vec<(Vec<u8>, Vec<u8>)>,
-    bytes: usize,
-    /// Keys looked at, also those passed over.
-    looked_at: usize,
-    last: Option<Vec<u8>>,
-}
-
-impl Batch {
-    fn take(&mut self, place: &[u8], record: &[u8]) {
-        self.bytes += record.len();
-        self.items.push((place.to_vec(), record.to_vec()));
-    }
-
-    /// Notes a key; whether the piece has room for more.
-    fn looked(&mut self, key: &[u8]) -> ControlFlow<()> {
-        self.looked_at += 1;
-        self.last = Some(key.to_vec());
-        match self.is_full() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.looked_at >= ITEMS_MAX || self.bytes >= BYTES_MAX
-    }
-}
+/// Items by their places, and the last key that was looked at when there may be more.
+type Batch = (Vec<(Vec<u8>, Vec<u8>)>, Option<Vec<u8>>);
 
 /// Copies some items; writes how far it is, or what belongs to the end.
 pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: CopyJob) -> Result<AfterPiece, Error> {
-    let read = transaction.batch.as_read();
+    let read = transaction.read();
     let (source, bound) = match &copy.from {
         CopySource::Table { source, bound, .. } => (*source, *bound),
         CopySource::Backup { source, .. } => (*source, Version::MAX),
     };
-    let batch = match &copy.place {
-        CopyPlace::Items(after) => items(read, source, bound, after.as_deref())?,
+    let (items, last) = match &copy.place {
+        CopyPlace::Items(after) => items(read, source, bound, after.clone())?,
         CopyPlace::History(after) => old_images(read, source, bound, *after)?,
     };
-    let next = match (&copy.place, &batch.last) {
-        (CopyPlace::Items(_), last) if batch.is_full() => Some(CopyPlace::Items(last.clone())),
-        (CopyPlace::Items(_), _) if matches!(copy.from, CopySource::Table { .. }) => Some(CopyPlace::History(bound)),
-        (CopyPlace::History(_), Some(last)) if batch.is_full() => Some(CopyPlace::History(keys::version_of(last).unwrap_or(bound))),
-        (CopyPlace::Items(_) | CopyPlace::History(_), _) => None,
+    let next = match (&copy.place, last) {
+        (CopyPlace::Items(_), last @ Some(_)) => Some(CopyPlace::Items(last)),
+        (CopyPlace::Items(_), None) if matches!(copy.from, CopySource::Table { .. }) => Some(CopyPlace::History(bound)),
+        (CopyPlace::History(_), Some(last)) => Some(CopyPlace::History(keys::version_of(&last).unwrap_or(bound))),
+        (CopyPlace::Items(_) | CopyPlace::History(_), None) => None,
     };
-    let written = write_items(transaction, &copy.to, &batch.items)?;
+    let written = write_items(transaction, &copy.to, &items)?;
     count(transaction, &copy.to, written)?;
     match next {
         Some(place) => {
@@ -89,42 +60,33 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: CopyJo
     }
 }
 
-fn items(read: &dyn Read, source: SourceId, bound: Version, after: Option<&[u8]>) -> Result<Batch, StoreError> {
-    let mut range = Space::Entry.of(source);
-    if let Some(after) = after {
-        range.lower = Bound::Excluded(after.to_vec());
-    }
-    gather(read, &range, |batch, key, bytes| {
-        if Record::parse(bytes)?.version() <= bound {
-            batch.take(keys::place_in_source(key), bytes);
-        }
-        Ok(())
+fn items(read: &dyn Read, source: SourceId, bound: Version, after: Option<Vec<u8>>) -> Result<Batch, StoreError> {
+    gather(read, &Space::Entry.of(source).after(after), |key, bytes| {
+        let is_there = Record::parse(bytes)?.version() <= bound;
+        Ok(is_there.then(|| (keys::place_in_source(key).to_vec(), bytes.to_vec())))
     })
 }
 
 fn old_images(read: &dyn Read, source: SourceId, bound: Version, after: Version) -> Result<Batch, StoreError> {
-    gather(read, &history::after(source, after), |batch, _, bytes| {
-        let past = Past::parse(bytes)?;
-        if let Some(old) = past.old
-            && Record::parse(old)?.version() <= bound
-        {
-            batch.take(past.place, old);
-        }
-        Ok(())
+    gather(read, &history::after(source, after), |_, bytes| match Past::parse(bytes)? {
+        Past { place, old: Some(old), .. } if Record::parse(old)?.version() <= bound => Ok(Some((place.to_vec(), old.to_vec()))),
+        _ => Ok(None),
     })
 }
 
 fn gather(
     read: &dyn Read,
     range: &KeyRange,
-    mut take: impl FnMut(&mut Batch, &[u8], &[u8]) -> Result<(), StoreError>,
+    take: impl Fn(&[u8], &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError>,
 ) -> Result<Batch, StoreError> {
-    let mut batch = Batch::default();
-    try_walk(read, range, Direction::Forward, |key, bytes| {
-        take(&mut batch, key, bytes)?;
-        Ok(batch.looked(key))
+    let mut items = Vec::new();
+    let last = walks::piece(read, range, (ITEMS_MAX, BYTES_MAX), |key, bytes| {
+        let taken = take(key, bytes)?;
+        let bytes = taken.as_ref().map_or(0, |(_, record)| record.len());
+        items.extend(taken);
+        Ok(bytes)
     })?;
-    Ok(batch)
+    Ok((items, last))
 }
 
 /// Items and item bytes that came new.
@@ -147,7 +109,7 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &[(Vec
         CopyTarget::Table { name } => {
             // A table that is being restored cannot be deleted.
             let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
-            transaction.charges.turn_off();
+            transaction.charges.is_off = true;
             for (_, record) in items {
                 put(transaction, &table, record)?;
             }
@@ -159,7 +121,7 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &[(Vec
 fn put(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, record: &[u8]) -> Result<(), Error> {
     let item = Record::parse(record)?.to_item()?;
     let key = item.key(&table.schema.key).ok_or(StoreError::Corrupt("an item without its key"))?;
-    let stored = Stored::read(transaction.batch.as_read(), table, key)?;
+    let stored = Stored::read(transaction.read(), table, key)?;
     write::replace(transaction, &stored, Some(&item))?;
     Ok(())
 }
@@ -192,14 +154,14 @@ fn finish(transaction: &mut Transaction<'_>, copy: CopyJob) -> Result<AfterPiece
         }
         CopyTarget::Table { name } => {
             if let Some(old) = transaction.table(&name)? {
-                let mut new = (*old).clone();
-                new.status = TableStatus::Active;
-                if let Some(restored) = &mut new.control.restored {
-                    restored.is_in_progress = false;
-                }
-                transaction.replace_table(&new)?;
+                transaction.change_table(&old, |new| {
+                    new.status = TableStatus::Active;
+                    if let Some(restored) = &mut new.control.restored {
+                        restored.is_in_progress = false;
+                    }
+                })?;
             }
         }
     }
-    Ok(AfterPiece::Done { job, export })
+    Ok(AfterPiece::Done(Rest { job, export, removal: None }))
 }

@@ -2,10 +2,12 @@
 //!
 //! All of it is a removal, so that it has room on a full disk, which is what stops most jobs.
 
+use super::after_piece::{AfterPiece, Rest};
 use super::table_hold::release;
 use crate::engine::account::job::{CopySource, CopyTarget, Job};
 use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord, JobRecord};
-use crate::engine::base::keys::{SourceId, StoreKey};
+use crate::engine::base::keys::SourceId;
+use crate::engine::catalog::TableEntry;
 use crate::engine::purge;
 use crate::engine::runtime::Transaction;
 use crate::model::api::backup::BackupStatus;
@@ -26,31 +28,23 @@ pub fn failure_of(error: &Error) -> Failure {
     Failure { code: code.to_owned(), message: error.to_string() }
 }
 
-/// What comes after the end of a job.
-pub enum After {
-    Nothing,
-    /// It removes, and nothing stands in its way but the size of its pieces.
-    Again,
-    /// The job that removes the history, and the copy to be removed.
-    Remove(Option<u32>, Option<SourceId>),
-}
-
 /// Ends a job that cannot go on.
 ///
 /// # Errors
 /// Those of the store.
-pub fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<After, Error> {
+pub fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<AfterPiece, Error> {
     transaction.removes();
     let name = id.to_string();
-    let Some(record) = JobRecord::get(transaction.batch.as_read(), &name)? else { return Ok(After::Nothing) };
-    let (trim, copy) = match record.job {
-        Job::Trim { .. } if failure.code == DISK_FULL => return Ok(After::Again),
-        Job::Trim { .. } => return Ok(After::Nothing),
+    let nothing = AfterPiece::Done(Rest::default());
+    let Some(record) = JobRecord::get(transaction.read(), &name)? else { return Ok(nothing) };
+    let (job, removal) = match record.job {
+        Job::Trim { .. } if failure.code == DISK_FULL => return Ok(AfterPiece::Again),
+        Job::Trim { .. } => return Ok(nothing),
         Job::Copy(copy) => (let_go(transaction, &copy.from)?, fail_target(transaction, &copy.to, failure)?),
         Job::Changes(of) => (release(transaction, &of.table)?, Some(fail_export(transaction, &of.arn, of.into, failure)?)),
     };
     JobRecord::delete(transaction.batch, &name)?;
-    Ok(After::Remove(trim, copy))
+    Ok(AfterPiece::Done(Rest { job, export: None, removal }))
 }
 
 /// What a copy read is free again.
@@ -73,7 +67,7 @@ fn fail_target(transaction: &mut Transaction<'_>, to: &CopyTarget, failure: &Fai
                 record.failure = Some(failure.clone());
                 (record.items, record.bytes) = (0, 0);
             })?;
-            purge_mark(transaction, *source).map(Some)
+            purge::mark(transaction, *source).map(|()| Some(*source))
         }
         CopyTarget::Export { arn, source } => fail_export(transaction, arn, *source, failure).map(Some),
         CopyTarget::Table { name } => fail_restore(transaction, name, failure).map(|()| None),
@@ -87,20 +81,16 @@ fn fail_export(transaction: &mut Transaction<'_>, arn: &str, source: SourceId, f
         record.export.end_ms = Some(now_ms);
         record.export.failure = Some(failure.clone());
     })?;
-    purge_mark(transaction, source)
+    purge::mark(transaction, source).map(|()| source)
 }
 
 fn fail_restore(transaction: &mut Transaction<'_>, name: &TableName, failure: &Failure) -> Result<(), StoreError> {
     let Some(old) = transaction.table(name)? else { return Ok(()) };
-    let mut new = (*old).clone();
-    if let Some(restored) = &mut new.control.restored {
-        restored.is_in_progress = false;
-        restored.failure = Some(failure.clone());
-    }
-    transaction.replace_table(&new)
-}
-
-fn purge_mark(transaction: &mut Transaction<'_>, source: SourceId) -> Result<SourceId, StoreError> {
-    transaction.batch.put(&StoreKey::Purge(source).encode(), purge::MARK)?;
-    Ok(source)
+    let failed = |new: &mut TableEntry| {
+        if let Some(restored) = &mut new.control.restored {
+            restored.is_in_progress = false;
+            restored.failure = Some(failure.clone());
+        }
+    };
+    transaction.change_table(&old, failed).map(drop)
 }

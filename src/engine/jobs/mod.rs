@@ -15,6 +15,7 @@ mod fail;
 mod import;
 mod run;
 mod table_hold;
+mod transfer_thread;
 
 pub use buckets::{relative, root};
 pub use export::Selected;

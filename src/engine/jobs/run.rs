@@ -3,8 +3,8 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use super::after_piece::{AfterPiece, DONE};
-use super::fail::{After, end, failure_of};
+use super::after_piece::{AfterPiece, Rest};
+use super::fail::{end, failure_of};
 use super::{changes, copy, export, import};
 use crate::engine::account::job::Job;
 use crate::engine::account::{AccountRecord, ExportRecord, ImportRecord, JobRecord};
@@ -35,18 +35,18 @@ pub fn start(shared: Arc<Shared>, id: u32) {
     let again = Arc::clone(&shared);
     let next = Done::of(move |outcome: Result<AfterPiece, Error>| match outcome {
         Ok(AfterPiece::Again) => start(again, id),
-        Ok(AfterPiece::Done { job, export }) => {
-            if let Some(arn) = export {
-                export::write(&again, arn);
-            }
-            if let Some(job) = job {
-                start(again, job);
-            }
-        }
+        Ok(AfterPiece::Done(rest)) => begin(&again, rest),
         Err(error) => stopped(&again, id, &error),
     });
     // `next` starts the piece after it from the writer thread. That only queues: no recursion, and whatever waits gets in between.
     shared.submit(move |transaction| piece(transaction, id), next);
+}
+
+/// Begins what is left to do when a job is over.
+fn begin(shared: &Arc<Shared>, rest: Rest) {
+    rest.export.into_iter().for_each(|arn| export::write(shared, arn));
+    rest.job.into_iter().for_each(|job| start(Arc::clone(shared), job));
+    purge::start_all(shared, rest.removal);
 }
 
 /// Goes on with the exports and imports that an earlier process left.
@@ -83,7 +83,7 @@ fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
 fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<AfterPiece, Error> {
     let name = id.to_string();
     // Another process may have ended it. Its record, written with each piece, is what decides.
-    let Some(record) = JobRecord::get(transaction.batch.as_read(), &name)? else { return Ok(DONE) };
+    let Some(record) = JobRecord::get(transaction.read(), &name)? else { return Ok(AfterPiece::Done(Rest::default())) };
     match record.job {
         Job::Copy(copy) => copy::piece(transaction, id, copy),
         Job::Changes(changes) => changes::piece(transaction, id, changes),
@@ -97,16 +97,12 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &str, (source, below): (S
     let range = KeyRange { upper, ..Space::History.of(source) };
     transaction.removes();
     let keys = transaction.shared.pieces.keys();
-    let doomed = walks::first_keys(transaction.batch.as_read(), &range, keys)?;
-    for key in &doomed {
-        transaction.batch.delete(key)?;
-    }
-    if doomed.len() == keys {
+    if walks::delete_first(transaction.batch, &range, keys)? == keys {
         transaction.shared.pieces.grow();
         return Ok(AfterPiece::Again);
     }
     JobRecord::delete(transaction.batch, name)?;
-    Ok(DONE)
+    Ok(AfterPiece::Done(Rest::default()))
 }
 
 /// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
@@ -121,14 +117,10 @@ fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
 
 fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
     let (again, of_job) = (Arc::clone(shared), failure.clone());
-    let next = Done::of(move |outcome: Result<After, Error>| match outcome {
-        Ok(After::Nothing) => {}
-        Ok(After::Again) if again.pieces.halve() => start(again, id),
-        Ok(After::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
-        Ok(After::Remove(job, copy)) => {
-            job.into_iter().for_each(|job| start(Arc::clone(&again), job));
-            copy.into_iter().for_each(|source| purge::start(Arc::clone(&again), source));
-        }
+    let next = Done::of(move |outcome: Result<AfterPiece, Error>| match outcome {
+        Ok(AfterPiece::Again) if again.pieces.halve() => start(again, id),
+        Ok(AfterPiece::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
+        Ok(AfterPiece::Done(rest)) => begin(&again, rest),
         Err(Error::Store(StoreError::NoSpace)) => purge::later(&again, move |shared| give_up(shared, id, failure)),
         // The record is still there: the next open tries it again.
         Err(error) => log::warn!("background job {id} cannot be ended: {error}"),

@@ -27,9 +27,8 @@ pub fn add(transaction: &mut Transaction<'_>, job: Job) -> Result<u32, StoreErro
 /// Those of the store.
 pub fn hold(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
     if let Some(old) = transaction.table(name)? {
-        let mut new = (*old).clone();
-        new.control.readers += 1;
-        transaction.replace_table(&new)?;
+        // Readers are counted: the history goes with the last of them.
+        transaction.change_table(&old, |new| new.control.readers += 1)?;
     }
     Ok(())
 }
@@ -40,10 +39,7 @@ pub fn hold(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), S
 /// Those of the store.
 pub fn release(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<u32>, StoreError> {
     let Some(old) = transaction.table(name)? else { return Ok(None) };
-    let mut new = (*old).clone();
-    // Readers are counted: the history goes with the last of them.
-    new.control.readers = new.control.readers.saturating_sub(1);
-    transaction.replace_table(&new)?;
+    let new = transaction.change_table(&old, |new| new.control.readers = new.control.readers.saturating_sub(1))?;
     trim(transaction, &new)
 }
 
@@ -56,7 +52,7 @@ pub fn trim(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Opt
         return Ok(None);
     }
     // What is noted after this has a later version.
-    let below = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+    let below = transaction.shared.batch.next_version(transaction.read())?;
     add(transaction, Job::Trim { source: table.source, below }).map(Some)
 }
 
@@ -65,7 +61,7 @@ pub fn trim(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Opt
 /// # Errors
 /// Those of the store.
 pub fn bound_now(transaction: &Transaction<'_>) -> Result<Version, StoreError> {
-    Ok(transaction.shared.batch.next_version(transaction.batch.as_read())? - 1)
+    Ok(transaction.shared.batch.next_version(transaction.read())? - 1)
 }
 
 /// The version bound of a table at a time for which it has history.
@@ -73,5 +69,5 @@ pub fn bound_now(transaction: &Transaction<'_>) -> Result<Version, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn bound_at(transaction: &Transaction<'_>, source: SourceId, time_ms: u64) -> Result<Version, StoreError> {
-    history::bound_at(transaction.batch.as_read(), source, time_ms, bound_now(transaction)?)
+    history::bound_at(transaction.read(), source, time_ms, bound_now(transaction)?)
 }

@@ -22,28 +22,13 @@ pub struct Charges {
     /// Room in the global indexes was found for all of it before.
     pub is_admitted: bool,
     /// In a transaction a table's units count twice.
-    table_factor: Option<f64>,
+    pub table_factor: Option<f64>,
     pub list: Vec<Charge>,
     /// Items that were looked at, with the units that a failed condition on them costs.
     pub looked_at: Vec<Charge>,
 }
 
 impl Charges {
-    /// From here on nothing is counted.
-    pub fn turn_off(&mut self) {
-        self.is_off = true;
-    }
-
-    /// Global indexes refuse nothing any more.
-    pub fn set_admitted(&mut self) {
-        self.is_admitted = true;
-    }
-
-    /// Units of a table count this many times.
-    pub fn set_table_factor(&mut self, factor: f64) {
-        self.table_factor = Some(factor);
-    }
-
     /// Counts what was consumed. A failed condition costs as much as a write of the items as they were (docs/dynamodb.md 10.1).
     pub fn count(&self, now_ms: u64, error: Option<&Error>) {
         let has_failed = matches!(error, Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_)));

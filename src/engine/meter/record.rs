@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::pyramid::Merge;
-use crate::codec::digest::{Digest, hex};
+use crate::codec::digest::{Digest, hex, unhex};
 use crate::model::layout::{Busiest, Load, WindowLoad};
 
 /// Keys that a record tells of; what others were asked for is in the sums of their partitions.
@@ -103,7 +103,7 @@ impl From<HeatRecord> for HeatForm {
 
 impl From<HeatForm> for HeatRecord {
     fn from(form: HeatForm) -> Self {
-        let key = |(text, row): (String, Row)| Some((unhex(&text)?, heat(row)));
+        let key = |(text, row): (String, Row)| Some((digest_of(&text)?, heat(row)));
         Self {
             partitions: form.partitions.into_iter().map(|(id, row)| (id, heat(row))).collect(),
             keys: form.keys.into_iter().filter_map(key).collect(),
@@ -111,8 +111,8 @@ impl From<HeatForm> for HeatRecord {
     }
 }
 
-fn unhex(text: &str) -> Option<Digest> {
-    (text.len() == 32).then(|| u128::from_str_radix(text, 16).ok()).flatten().map(u128::to_be_bytes)
+fn digest_of(text: &str) -> Option<Digest> {
+    unhex(text)?.try_into().ok()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pyramid::{Level, Merge, Pyramid, Slots};
 use crate::engine::base::stored::is_default;
-use crate::model::layout::{MeteredOperation, OperationCounts, Series, TableCounts, Usage, Window};
+use crate::model::layout::{Series, TableCounts, Usage, Window};
 
 /// Minutes that are told: three hours, as long as CloudWatch keeps its finest points.
 pub const MINUTES_MAX: u64 = 180;
@@ -15,13 +15,20 @@ const MINUTE_MS: u64 = 60_000;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(from = "SumsForm", into = "SumsForm")]
+#[serde(default)]
 pub struct Sums {
     /// In a total: when the counting began, milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub since_ms: Option<u64>,
+    #[serde(skip_serializing_if = "is_default")]
     pub usage: Usage,
     /// With a table's base.
+    #[serde(skip_serializing_if = "has_no_counts")]
     pub counts: Option<Box<TableCounts>>,
+}
+
+fn has_no_counts(counts: &Option<Box<TableCounts>>) -> bool {
+    counts.as_deref().is_none_or(is_default)
 }
 
 impl Sums {
@@ -122,58 +129,5 @@ impl SumSlots {
     fn close(&mut self, now_ms: u64) {
         self.total.merge(&self.slots.open);
         self.slots.close(now_ms);
-    }
-}
-
-/// [`Sums`] in the store.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SumsForm {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    since_ms: Option<u64>,
-    #[serde(skip_serializing_if = "is_default")]
-    usage: Usage,
-    #[serde(skip_serializing_if = "is_default")]
-    counts: CountsForm,
-}
-
-/// [`TableCounts`] in the store; operations by their names.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-struct CountsForm {
-    operations: BTreeMap<String, OperationCounts>,
-    conditional_check_failed: u64,
-    transaction_conflicts: u64,
-    time_to_live_deleted: u64,
-}
-
-impl From<Sums> for SumsForm {
-    fn from(sums: Sums) -> Self {
-        let counts = sums.counts.map(|counts| CountsForm {
-            operations: MeteredOperation::ALL
-                .into_iter()
-                .map(|operation| (operation.name().to_owned(), counts.operations[operation as usize]))
-                .filter(|(_, counts)| !is_default(counts))
-                .collect(),
-            conditional_check_failed: counts.conditional_check_failed,
-            transaction_conflicts: counts.transaction_conflicts,
-            time_to_live_deleted: counts.time_to_live_deleted,
-        });
-        Self { since_ms: sums.since_ms, usage: sums.usage, counts: counts.unwrap_or_default() }
-    }
-}
-
-impl From<SumsForm> for Sums {
-    fn from(form: SumsForm) -> Self {
-        let operations =
-            MeteredOperation::ALL.map(|operation| form.counts.operations.get(operation.name()).copied().unwrap_or_default());
-        let counts = TableCounts {
-            operations,
-            conditional_check_failed: form.counts.conditional_check_failed,
-            transaction_conflicts: form.counts.transaction_conflicts,
-            time_to_live_deleted: form.counts.time_to_live_deleted,
-        };
-        let counts = (!is_default(&counts)).then(|| Box::new(counts));
-        Self { since_ms: form.since_ms, usage: form.usage, counts }
     }
 }

@@ -249,7 +249,7 @@ fn metrics(
     let mut seen = HashSet::new();
     for write in planned {
         if seen.insert((write.table.source, &write.key.partition)) {
-            out[write.place].extend(write::collection_metrics(transaction.batch.as_read(), &write.table, &write.key)?);
+            out[write.place].extend(write::collection_metrics(transaction.read(), &write.table, &write.key)?);
         }
     }
     Ok(out)

@@ -31,7 +31,7 @@ impl Engine {
         self.shared.submit_and_wait(move |transaction| {
             let (table, source) = found(transaction.table(&request.target.table)?, &request.target)?;
             catalog::active(Some(Arc::clone(&table)))?;
-            let before = insights::read(transaction.batch.as_read(), request.target.clone(), (&table, source))?;
+            let before = insights::read(transaction.read(), request.target.clone(), (&table, source))?;
             if !request.enable && before.changed_ms.is_none() {
                 return Ok(before);
             }

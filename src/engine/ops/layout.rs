@@ -14,12 +14,11 @@ use crate::engine::meter::top_keys::ItemCounter;
 use crate::engine::meter::{heat, stored};
 use crate::engine::partitions::hot::HotPartition;
 use crate::engine::partitions::{self, Partition, PartitionMap, content};
-use crate::engine::runtime::{Engine, View};
+use crate::engine::runtime::{Engine, EngineOptions, View};
 use crate::model::layout::{
-    Billing, Load, Metrics, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, PlaceRange, SourceMetrics,
-    SplitCandidate, TableMetrics, TimeSpan, Window, WindowLoad,
+    Billing, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport, PlaceRange, SourceMetrics, SplitCandidate,
+    TableMetrics, TimeSpan, Window, WindowLoad,
 };
-use crate::model::prices::PriceTable;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableName};
 
 impl Engine {
@@ -51,16 +50,10 @@ impl Engine {
         self.shared.meter.user_error();
     }
 
-    /// Bytes that an item collection of a table with local indexes may have.
+    /// What it was opened with.
     #[must_use]
-    pub fn collection_bytes_max(&self) -> u64 {
-        self.shared.options.collection_bytes_max
-    }
-
-    /// The prices to tell costs by.
-    #[must_use]
-    pub fn prices(&self) -> &Arc<PriceTable> {
-        &self.shared.options.prices
+    pub fn options(&self) -> &EngineOptions {
+        &self.shared.options
     }
 }
 
@@ -132,16 +125,10 @@ impl Engine {
         Ok(Partitioned { table, source, map })
     }
 
-    /// What a partition gives.
-    #[must_use]
-    pub fn partition_limits(&self) -> PartitionLimits {
-        self.shared.options.partition_limits
-    }
-
     /// A window in time, by the engine's clock.
     #[must_use]
     pub fn span(&self, window: Window) -> TimeSpan {
-        window.span(self.shared.options.clock.now_ms())
+        window.span(self.shared.now_ms())
     }
 
     /// What was asked of the partitions and keys of a table or global index in a window.
@@ -209,7 +196,7 @@ impl Engine {
 
     /// By the load of the last minute, whatever window was asked for.
     fn hot_candidate(&self, of: &Partitioned, partition: &PartitionReport) -> Result<SplitCandidate, Error> {
-        let now_ms = self.shared.options.clock.now_ms();
+        let now_ms = self.shared.now_ms();
         let Some(meter) = self.shared.meter.known_source(of.source) else { return Ok(SplitCandidate::NotNeeded) };
         let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
         if heat::share(&load, &self.shared.options.partition_limits) < heat::HEAT_SPLIT_SHARE {
@@ -234,7 +221,7 @@ impl Engine {
     /// The counted single items of a table or global index with their places, the hottest first; `None` while they are not counted.
     #[must_use]
     pub fn hot_items(&self, of: &Partitioned, count: usize) -> Option<Vec<(ItemCounter, Load)>> {
-        let now_ms = self.shared.options.clock.now_ms();
+        let now_ms = self.shared.now_ms();
         let items = self.shared.meter.known_source(of.source)?.top_items(count)?.into_iter();
         Some(
             items
@@ -255,22 +242,14 @@ impl Engine {
         let has_local = of.source == of.table.source && of.table.has_local_index();
         // The least of those kept is on top.
         let mut kept = BinaryHeap::new();
-        let mut failed = Ok(());
         content::walk(&*self.shared.views(), &of.table, of.source, &whole, &mut |read, group| {
-            let local = if has_local { content::local_bytes(read, &of.table, &group.digest) } else { Ok(0) };
-            match local {
-                Ok(local) => kept.push(std::cmp::Reverse((group.billed_bytes + local, group.entries, group.digest))),
-                Err(error) => {
-                    failed = Err(error);
-                    return ControlFlow::Break(());
-                }
-            }
+            let local = if has_local { content::local_bytes(read, &of.table, &group.digest)? } else { 0 };
+            kept.push(std::cmp::Reverse((group.billed_bytes + local, group.entries, group.digest)));
             if kept.len() > count {
                 kept.pop();
             }
-            ControlFlow::Continue(())
+            Ok(ControlFlow::Continue(()))
         })?;
-        failed?;
         Ok(kept.into_sorted_vec().into_iter().map(|std::cmp::Reverse(found)| found).collect())
     }
 }

@@ -1,7 +1,8 @@
 //! Why single actions cancel their transaction (docs/dynamodb.md 15.1).
 
-use crate::model::Error;
-use crate::model::error::{Cancellation, CancellationReason, KeyError, UpdateError};
+use crate::engine::catalog::TableEntry;
+use crate::model::error::{Cancellation, CancellationReason, KeyError, TransactionError, UpdateError};
+use crate::model::{Error, Key};
 
 /// A reason for each action, as far as one has any.
 pub struct Reasons(Vec<CancellationReason>);
@@ -52,7 +53,29 @@ impl Reasons {
     }
 }
 
-/// Is the bad key of one action an objection to its whole transaction, rather than a cancellation reason (docs/dynamodb.md 9.4, 15.1)?
+/// The keys of all actions, each with its table; they are of different items.
+///
+/// # Errors
+/// An error that concerns the whole transaction; `SeveralOperations` on one item; a cancellation by the first key that is not legal.
+pub fn keys<'t>(actions: usize, checked: impl Iterator<Item = (&'t TableEntry, Result<Key, Error>)>) -> Result<Vec<Key>, Error> {
+    let (mut keys, mut invalid) = (Vec::with_capacity(actions), None);
+    for (place, (table, key)) in checked.enumerate() {
+        match key {
+            Ok(key) => keys.push((table, key)),
+            Err(error) if concerns_whole_transaction(&error) => return Err(error),
+            Err(error) => invalid = invalid.or(Some((place, error))),
+        }
+    }
+    if !super::are_different(keys.iter().map(|(table, key)| (*table, key))) {
+        return Err(TransactionError::SeveralOperations.into());
+    }
+    match invalid {
+        Some((place, error)) => Err(Cancellation::invalid(actions, place, error).into()),
+        None => Ok(keys.into_iter().map(|(_, key)| key).collect()),
+    }
+}
+
+/// True for an error that is the answer for the whole transaction, and no reason of one action.
 pub fn concerns_whole_transaction(error: &Error) -> bool {
     matches!(
         error,

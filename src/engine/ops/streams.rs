@@ -1,7 +1,7 @@
 //! DynamoDB Streams (docs/dynamodb.md 17): streams by name, those that are disabled and still readable too; each with one shard from its beginning
 //! to its end, and the records behind the place of an iterator, which is good for 15 minutes.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 use crate::codec::record::Record;
 use crate::engine::base::keys::{self, Space};
@@ -18,7 +18,7 @@ use crate::model::error::{StoreError, StreamError};
 use crate::model::limits::{LIST_STREAMS_MAX, STREAM_PAGE_BYTES_MAX, STREAM_RECORDS_MAX};
 use crate::model::schema::KeyType;
 use crate::model::{Error, Item};
-use crate::store::{Direction, KeyRange, Read};
+use crate::store::{Direction, KeyRange, Read, try_walk};
 
 impl Engine {
     /// A page of streams, those of deleted tables too.
@@ -46,7 +46,7 @@ impl Engine {
 
 /// `None` when the start is behind the table's streams.
 fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
-    let mut range = match &request.table_name {
+    let range = match &request.table_name {
         Some(table) => keys::streams_of(table.as_str()),
         None => Space::Stream.all(),
     };
@@ -56,8 +56,7 @@ fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
         Some(table) if start.table_name < *table => return Some(range),
         _ => {}
     }
-    range.lower = Bound::Excluded(keys::stream(start));
-    Some(range)
+    Some(range.after(Some(keys::stream(start))))
 }
 
 impl Engine {
@@ -118,7 +117,7 @@ impl Engine {
             ShardPosition::AfterSequenceNumber(after) => known(&definition, after, behind)? + 1,
             ShardPosition::AtTimestamp(ms) => first_since(view.read(), &definition, ms, behind)?,
         };
-        let given_ms = self.shared.options.clock.now_ms();
+        let given_ms = self.shared.now_ms();
         let iterator = ShardIterator { stream: request.stream.clone(), position, given_ms };
         Ok(GetShardIteratorResponse { shard_iterator: iterator.encode() })
     }
@@ -155,7 +154,7 @@ impl Engine {
     /// # Errors
     /// [`StreamError`]; those of the store.
     pub fn get_records(&self, request: &GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        let now_ms = self.shared.options.clock.now_ms();
+        let now_ms = self.shared.now_ms();
         let iterator = ShardIterator::decode(&request.shard_iterator, now_ms)?;
         let view = self.view()?;
         let definition = streams::known(view.read(), &iterator.stream)?;
@@ -190,22 +189,13 @@ struct Page<'p> {
 impl Page<'_> {
     /// Reads until the page is full; whether there are more records.
     fn read(&mut self, read: &dyn Read, position: Version) -> Result<bool, StoreError> {
-        let mut outcome = Ok(false);
-        read.walk(&keys::stream_records_from(self.definition.id, position), Direction::Forward, &mut |key, value| {
-            let Some(version) = keys::version_of(key) else { return ControlFlow::Continue(()) };
-            match self.add(version, value) {
-                Ok(true) => ControlFlow::Continue(()),
-                Ok(false) => {
-                    outcome = Ok(true);
-                    ControlFlow::Break(())
-                }
-                Err(error) => {
-                    outcome = Err(error);
-                    ControlFlow::Break(())
-                }
-            }
+        let mut has_more = false;
+        try_walk(read, &keys::stream_records_from(self.definition.id, position), Direction::Forward, |key, value| {
+            let Some(version) = keys::version_of(key) else { return Ok(ControlFlow::Continue(())) };
+            has_more = !self.add(version, value)?;
+            Ok(if has_more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
-        outcome
+        Ok(has_more)
     }
 
     /// Adds a record if there is room for it.

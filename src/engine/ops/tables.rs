@@ -52,7 +52,7 @@ fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Resul
     if table_states::begin(transaction, &mut entry, TableStatus::Creating) {
         transaction.replace_table(&entry)?;
     }
-    let mut table_description = description(transaction.batch.as_read(), &entry, entry.created_ms)?;
+    let mut table_description = description(transaction.read(), &entry, entry.created_ms)?;
     table_description.status = TableStatus::Creating;
     for index in &mut table_description.indexes {
         index.status = TableStatus::Creating;
@@ -71,7 +71,7 @@ pub(in crate::engine) fn add_table(
 ) -> Result<TableEntry, StoreError> {
     let mut sources = catalog::take_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
     let source = sources.next().ok_or(StoreError::Corrupt("source ids are used up"))?;
-    let created_ms = transaction.shared.options.clock.now_ms();
+    let created_ms = transaction.now_ms();
     let mut entry = TableEntry {
         schema: Arc::clone(schema),
         source,
@@ -123,7 +123,7 @@ impl Engine {
     pub fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         let view = self.view()?;
         match view.table(table)? {
-            Some(entry) => Ok(Some(description(view.read(), &entry, self.shared.options.clock.now_ms())?)),
+            Some(entry) => Ok(Some(description(view.read(), &entry, self.shared.now_ms())?)),
             None => Ok(None),
         }
     }
@@ -216,7 +216,7 @@ impl Engine {
         let (response, sources) = self.shared.submit_and_wait_so(wait, move |transaction| delete(transaction, &request))?;
         match sources {
             None => self.shared.signal.wake(),
-            Some(sources) => sources.into_iter().for_each(|source| purge::start(Arc::clone(&self.shared), source)),
+            Some(sources) => purge::start_all(&self.shared, sources),
         }
         Ok(response)
     }
@@ -242,11 +242,11 @@ fn delete(
     if entry.schema.deletion_protection {
         return Err(Error::DeletionProtected);
     }
-    if request.only_if_empty && walks::has_any(transaction.batch.as_read(), &Space::Entry.of(entry.source))? {
+    if request.only_if_empty && walks::has_any(transaction.read(), &Space::Entry.of(entry.source))? {
         return Err(InUseError::HasItems(name.to_owned()).into());
     }
     transaction.removes();
-    let mut table_description = description(transaction.batch.as_read(), &entry, transaction.now_ms())?;
+    let mut table_description = description(transaction.read(), &entry, transaction.now_ms())?;
     table_description.status = TableStatus::Deleting;
     let mut leaving = (*entry).clone();
     let sources = if table_states::begin(transaction, &mut leaving, TableStatus::Deleting) {

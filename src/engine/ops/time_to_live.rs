@@ -1,20 +1,18 @@
 //! UpdateTimeToLive and DescribeTimeToLive: the switch; what expires is for `time_to_live` (docs/dynamodb.md 16).
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::SourceId;
 use crate::engine::catalog::{self, ExpiryList, TimeToLive};
 use crate::engine::purge;
 use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::time_to_live::item_that_expires;
+use crate::engine::time_to_live::{item_that_expires, listed};
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
     UpdateTimeToLiveResponse,
 };
 use crate::model::error::TimeToLiveError;
 use crate::model::{Error, Key, TableName};
-use crate::store::Direction;
 
 impl Engine {
     /// Enables or disables a table's time to live.
@@ -55,13 +53,8 @@ impl Engine {
         let view = self.view()?;
         let table = catalog::known(view.table(name)?, name)?;
         let Some(list) = table.expiry_list() else { return Ok(Vec::new()) };
-        let mut places = Vec::new();
-        view.read().walk(&keys::expiries_between(list.id, 0, u64::MAX), Direction::Forward, &mut |key, _| {
-            places.extend(keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())));
-            if places.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
         let mut found = Vec::new();
-        for (ms, place) in places {
+        for (ms, place) in listed(view.read(), list.id, (0, u64::MAX), count)? {
             found.extend(item_that_expires(view.read(), &table, (ms, &place))?.map(|key| (ms, key)));
         }
         Ok(found)
@@ -79,15 +72,15 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) 
     let list = match dropped {
         None => Some(ExpiryList { id: catalog::take_source(transaction.batch)?, is_built: false }),
         Some(list) => {
-            transaction.batch.put(&StoreKey::Purge(list).encode(), purge::MARK)?;
+            purge::mark(transaction, list)?;
             None
         }
     };
-    let mut table = (*table).clone();
     let attribute = request.specification.attribute_name.clone();
-    table.time_to_live = Some(TimeToLive { attribute, list, changed_ms: now_ms });
-    table.control.changed_ms = Some(now_ms);
-    transaction.replace_table(&table)?;
+    transaction.change_table(&table, |new| {
+        new.time_to_live = Some(TimeToLive { attribute, list, changed_ms: now_ms });
+        new.control.changed_ms = Some(now_ms);
+    })?;
     Ok(dropped)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::items::parse_projection;
-use super::reasons::{Reasons, concerns_whole_transaction};
+use super::reasons::{self, Reasons};
 use crate::codec::record::Record;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
 use crate::engine::base::item_key;
@@ -13,7 +13,7 @@ use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
 use crate::engine::runtime::{Engine, HeldValues, View};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{ConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
-use crate::model::error::{Cancellation, StoreError, TransactionError};
+use crate::model::error::{StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
 use crate::model::{AttributeValue, Error, Item, Key};
 
@@ -78,22 +78,11 @@ fn plan(
 ) -> Result<Vec<Planned>, Error> {
     let gets = &request.transact_items;
     let tables = gets.iter().map(|get| view.active_table(&get.table_name)).collect::<Result<Vec<_>, Error>>()?;
-    let mut planned = Vec::with_capacity(gets.len());
-    let mut invalid = None;
-    for (place, ((get, table), projection)) in gets.iter().zip(tables).zip(projections).enumerate() {
-        match check(get, &table, projection.as_ref()) {
-            Ok(key) => planned.push(Planned { table, key, projection }),
-            Err(error) if concerns_whole_transaction(&error) => return Err(error),
-            Err(error) => invalid = invalid.or(Some((place, error))),
-        }
-    }
-    if !super::are_different(planned.iter().map(|read| (&*read.table, &read.key))) {
-        return Err(TransactionError::SeveralOperations.into());
-    }
-    match invalid {
-        Some((place, error)) => Err(Cancellation::invalid(gets.len(), place, error).into()),
-        None => Ok(planned),
-    }
+    let keys = gets.iter().zip(&tables).zip(&projections);
+    let keys = keys.map(|((get, table), projection)| (&**table, check(get, table, projection.as_ref())));
+    let keys = reasons::keys(gets.len(), keys)?;
+    let planned = tables.into_iter().zip(keys).zip(projections);
+    Ok(planned.map(|((table, key), projection)| Planned { table, key, projection }).collect())
 }
 
 fn check(get: &TransactGet, table: &TableEntry, projection: Option<&ProjectionPaths>) -> Result<Key, Error> {

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::reasons::{Reasons, concerns_whole_transaction};
+use super::reasons::{self, Reasons, concerns_whole_transaction};
 use crate::codec::digest::{Digest, digest};
-use crate::codec::dynamodb_json;
 use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units, write_units};
 use crate::engine::base::item_key;
 use crate::engine::catalog::TableEntry;
 use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::statements::next_token::{part, part_of_item};
 use crate::engine::tokens::{self, Remembered};
 use crate::engine::write::guard::Guard;
 use crate::engine::write::stored::Stored;
@@ -97,16 +97,18 @@ pub(super) struct Actions<'r> {
 /// Carries out all of it or nothing.
 pub(super) fn run(transaction: &mut Transaction<'_>, request: &Actions<'_>) -> Result<TransactWriteItemsResponse, Error> {
     let (actions, checked) = (request.actions, request.checked);
-    let now_ms = transaction.shared.options.clock.now_ms();
+    let now_ms = transaction.now_ms();
     // Before anything else is looked at: what was carried out is answered the same though tables and items have changed since.
     if let Some((token, digest)) = request.token
-        && let Some(remembered) = tokens::find(transaction.batch.as_read(), token, now_ms)?
+        && let Some(remembered) = tokens::find(transaction.read(), token, now_ms)?
     {
         return replay(actions, digest, &remembered);
     }
-    transaction.charges.set_table_factor(TRANSACTION_FACTOR);
+    transaction.charges.table_factor = Some(TRANSACTION_FACTOR);
     let tables = actions.iter().map(|write| transaction.active_table(&write.table_name)).collect::<Result<Vec<_>, Error>>()?;
-    let keys = keys(actions, checked, &tables)?;
+    let keys =
+        actions.iter().zip(checked).zip(&tables).map(|((write, checked), table)| (&**table, check_key(write, checked, table)));
+    let keys = reasons::keys(actions.len(), keys)?;
     let planned = plan(transaction, (actions, checked), tables, keys)?;
     check_collections(transaction, &planned)?;
     check_indexes(transaction, &planned)?;
@@ -138,26 +140,6 @@ fn replay(actions: &[TransactWrite], digest: &Digest, remembered: &Remembered) -
     let units = remembered.read_units.iter().map(|units| ConsumedCapacity { table: f64::from(*units), ..Default::default() });
     let consumed_capacity = names.into_iter().cloned().zip(units).collect();
     Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics: Vec::new(), is_replay: true })
-}
-
-/// The keys of all items. Empty keys and repeated items are objections to the whole, other bad keys to their own action.
-fn keys(actions: &[TransactWrite], checked: &[Checked], tables: &[Arc<TableEntry>]) -> Result<Vec<Key>, Error> {
-    let mut keys = Vec::with_capacity(actions.len());
-    let mut invalid = None;
-    for (place, ((write, checked), table)) in actions.iter().zip(checked).zip(tables).enumerate() {
-        match check_key(write, checked, table) {
-            Ok(key) => keys.push((&**table, key)),
-            Err(error) if concerns_whole_transaction(&error) => return Err(error),
-            Err(error) => invalid = invalid.or(Some((place, error))),
-        }
-    }
-    if !super::are_different(keys.iter().map(|(table, key)| (*table, key))) {
-        return Err(TransactionError::SeveralOperations.into());
-    }
-    match invalid {
-        Some((place, error)) => Err(Cancellation::invalid(actions.len(), place, error).into()),
-        None => Ok(keys.into_iter().map(|(_, key)| key).collect()),
-    }
 }
 
 fn check_key(write: &TransactWrite, checked: &Checked, table: &TableEntry) -> Result<Key, Error> {
@@ -249,7 +231,7 @@ fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> 
         let growth = write::collection_growth(stored, outcome.item())?;
         let sum = sums.entry((stored.table.source, stored.address.digest)).or_default();
         *sum += growth;
-        reasons.take(place, write::check_growth(transaction.batch.as_read(), limit, stored, (growth, *sum)))?;
+        reasons.take(place, write::check_growth(transaction.read(), limit, stored, (growth, *sum)))?;
     }
     reasons.finish()
 }
@@ -260,7 +242,7 @@ fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> 
     for (place, Planned { stored, outcome }) in changes(planned) {
         reasons.take(place, write::admit_indexes(transaction, stored, outcome.item()))?;
     }
-    transaction.charges.set_admitted();
+    transaction.charges.is_admitted = true;
     reasons.finish()
 }
 
@@ -310,7 +292,7 @@ fn metrics(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec
         if !seen.insert((stored.table.source, &stored.key.partition)) {
             continue;
         }
-        let found = write::collection_metrics(transaction.batch.as_read(), &stored.table, &stored.key)?;
+        let found = write::collection_metrics(transaction.read(), &stored.table, &stored.key)?;
         let name = &stored.table.schema.name;
         match by_table.iter_mut().find(|(table, _)| table == name) {
             Some((_, list)) => list.extend(found),
@@ -361,12 +343,5 @@ fn placeholders(write: &TransactWrite, out: &mut Vec<u8>) {
 
 fn item(what: &[u8], item: &Item, out: &mut Vec<u8>) {
     part(what, out);
-    let mut text = Vec::new();
-    dynamodb_json::write_item(item, &mut text);
-    part(&text, out);
-}
-
-fn part(bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
-    out.extend_from_slice(bytes);
+    part_of_item(item, out);
 }

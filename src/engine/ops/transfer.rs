@@ -72,18 +72,8 @@ impl Engine {
         let limit = request.limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX) as usize;
         let table = request.table_arn.as_ref().map(|arn| format!("{arn}/"));
         let view = self.view()?;
-        let mut found: Vec<(String, T)> = Vec::new();
-        let mut has_more = false;
-        R::walk(view.read(), request.after.as_deref(), &mut |record| {
-            let (arn, transfer) = transfer(record?);
-            if table.as_ref().is_none_or(|table| arn.starts_with(table)) {
-                has_more = found.len() == limit;
-                if has_more {
-                    return Ok(ControlFlow::Break(()));
-                }
-                found.push((arn, transfer));
-            }
-            Ok(ControlFlow::Continue(()))
+        let (found, has_more) = R::page(view.read(), request.after.as_deref(), limit, |record| {
+            Ok(Some(transfer(record)).filter(|(arn, _)| table.as_ref().is_none_or(|table| arn.starts_with(table))))
         })?;
         let next = found.last().filter(|_| has_more).map(|(arn, _)| arn.clone());
         Ok(ListTransfersResponse { transfers: found.into_iter().map(|(_, transfer)| transfer).collect(), next })
@@ -97,7 +87,7 @@ fn with_token<R: AccountRecord>(
     echo: impl Fn(&R) -> &str,
 ) -> Result<Option<R>, StoreError> {
     let mut found = None;
-    R::walk(transaction.batch.as_read(), None, &mut |record| {
+    R::walk(transaction.read(), None, &mut |record| {
         let record = record?;
         let request: Value = serde_json::from_str(echo(&record)).unwrap_or_default();
         if request.get("ClientToken").and_then(Value::as_str) == Some(token) {
@@ -127,11 +117,7 @@ impl Engine {
         known(self.table(&request.table_name)?, &request)?;
         jobs::root(&self.shared)?;
         jobs::relative(request.prefix.as_deref().unwrap_or_default())?;
-        let (export, job) = self.shared.submit_and_wait(move |transaction| start_export(transaction, &request))?;
-        if let Some(job) = job {
-            jobs::start(Arc::clone(&self.shared), job);
-        }
-        Ok(export)
+        self.submit_with_job(move |transaction| start_export(transaction, &request))
     }
 }
 

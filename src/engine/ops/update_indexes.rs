@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::update_throughput;
-use crate::engine::base::table_definition::{build_global_index, check_projected};
+use crate::engine::base::table_definition::{build_global_index, check_projected, check_units};
 use crate::engine::catalog::index_life::{Building, Made, Phase};
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::runtime::Transaction;
@@ -34,7 +34,7 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
             None if is_leaving => {}
             Some(IndexKind::Local) => return Err(UpdateTableError::LocalIndex { action, index }.into()),
             // The service looks for no index to give it more than any can have.
-            None if units.is_some_and(|units| update_throughput::check_units(units).is_err()) => {
+            None if units.is_some_and(|units| check_units(units).is_err()) => {
                 return Err(UpdateTableError::ActionBlocked.into());
             }
             None => return Err(NotFoundError::Index { index, table: table.schema.name.as_str().to_owned() }.into()),
@@ -49,7 +49,7 @@ pub(super) fn check_creation(creation: &IndexDefinition, request: &UpdateTableRe
     if request.attribute_definitions.is_none() {
         return Err(UpdateTableError::DefinitionsMissing(name.to_owned()).into());
     }
-    creation.throughput.map_or(Ok(()), update_throughput::check_units)?;
+    creation.throughput.map_or(Ok(()), check_units)?;
     update_throughput::check_index_maxima(creation.settings.on_demand, name)?;
     build(creation, request).map(drop)
 }

@@ -128,10 +128,7 @@ fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
 
 fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
     let old = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
-    check_state(&old)?;
-    update_indexes::check_names(&old, request)?;
-    update_throughput::check_account(request)?;
-    index_life::admission::check(&old, request)?;
+    check_against(&old, request)?;
     // A table with less to it, or without its protection, is how room is made on a full disk.
     if request.index_updates.iter().flatten().all(|update| update.create.is_none()) {
         transaction.removes();
@@ -144,7 +141,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     change_indexes(transaction, &mut new, request)?;
     transaction.replace_table(&new)?;
 
-    let mut table_description = description(transaction.batch.as_read(), &new, now_ms)?;
+    let mut table_description = description(transaction.read(), &new, now_ms)?;
     // The answer shows what is still in force while the table is UPDATING, as the service's does.
     table_description.schema.throughput = old.schema.throughput;
     if request.deletion_protection.is_none() && !only_indexes(request) {
@@ -182,7 +179,14 @@ fn only_indexes(request: &UpdateTableRequest) -> bool {
     rest == UpdateTableRequest::new(request.table_name.clone())
 }
 
-/// Only an active table is changed.
+/// What the table as it is says to a request.
+fn check_against(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
+    check_state(table)?;
+    update_indexes::check_names(table, request)?;
+    update_throughput::check_account(request)?;
+    index_life::admission::check(table, request)
+}
+
 fn check_state(table: &TableEntry) -> Result<(), InUseError> {
     let name = table.schema.name.as_str().to_owned();
     match table.status {
@@ -237,7 +241,7 @@ impl Engine {
         let entry = self.table(&first.table_name).map_err(|error| (0, error))?;
         let mut entry = TableEntry::clone(&*catalog::known(entry, &first.table_name).map_err(|error| (0, error))?);
         let mut has_stream = entry.enabled_stream().is_some();
-        let now_ms = self.shared.options.clock.now_ms();
+        let now_ms = self.shared.now_ms();
         for (place, request) in requests.iter().enumerate() {
             entry = check_one(&entry, request, now_ms, &mut has_stream).map_err(|error| (place, error))?;
         }
@@ -260,10 +264,7 @@ impl Engine {
 /// The entry after the request, as far as later requests look at it.
 fn check_one(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64, has_stream: &mut bool) -> Result<TableEntry, Error> {
     check_request(request)?;
-    check_state(old)?;
-    update_indexes::check_names(old, request)?;
-    update_throughput::check_account(request)?;
-    index_life::admission::check(old, request)?;
+    check_against(old, request)?;
     let mut new = changed(old, request, now_ms)?;
     let name = || old.schema.name.as_str().to_owned();
     if let Some(change) = &request.stream {

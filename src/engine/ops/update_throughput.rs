@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use crate::codec::calendar;
-use crate::engine::base::table_definition::{check_table_maximum, throughput_members};
+use crate::engine::base::table_definition::{check_table_maximum, check_units, throughput_members};
 use crate::engine::catalog::TableEntry;
 use crate::model::api::UpdateTableRequest;
 use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::update_table::IndexChange;
 use crate::model::error::{LimitError, SchemaError, UpdateTableError};
-use crate::model::limits::CAPACITY_UNITS_MAX;
 use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{OnDemandThroughput, WarmThroughput};
@@ -41,13 +40,6 @@ fn index_changes(request: &UpdateTableRequest) -> impl Iterator<Item = &IndexCha
 /// How some texts name an index.
 fn of_index(name: &str) -> String {
     format!("index : {name}")
-}
-
-pub(super) fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
-    match throughput_members(units).into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
-        Some((member, value)) => Err(SchemaError::ThroughputRange { member, value }.into()),
-        None => Ok(()),
-    }
 }
 
 /// The bounds of indexes' units and the account's maximum, which clients take for a reason to try again: told when table and indexes

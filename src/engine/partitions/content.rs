@@ -34,6 +34,9 @@ pub struct Group<'g> {
 /// Gives a view for each step.
 pub type Views<'v> = dyn Fn(&mut dyn FnMut(&dyn Read) -> Result<(), StoreError>) -> Result<(), Error> + 'v;
 
+/// Is told each group with the snapshot that it is in, and says whether to go on.
+pub type Visit<'v> = dyn FnMut(&dyn Read, Group<'_>) -> Result<ControlFlow<()>, StoreError> + 'v;
+
 /// Visits what lies in `range` of a table or global index, in order.
 ///
 /// # Errors
@@ -43,7 +46,7 @@ pub fn walk(
     table: &TableEntry,
     source: SourceId,
     range: &PlaceRange,
-    visit: &mut dyn FnMut(&dyn Read, Group<'_>) -> ControlFlow<()>,
+    visit: &mut Visit<'_>,
 ) -> Result<(), Error> {
     let mut next = Some(range.from.clone());
     while let Some(from) = next.take() {
@@ -60,7 +63,7 @@ fn step(
     read: &dyn Read,
     (table, source): (&TableEntry, SourceId),
     (from, to): (&[u8], Option<&[u8]>),
-    visit: &mut dyn FnMut(&dyn Read, Group<'_>) -> ControlFlow<()>,
+    visit: &mut Visit<'_>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let is_grouped = source != table.source || table.has_collections();
     let mut last = None;
@@ -69,8 +72,8 @@ fn step(
     let mut see = |group: Group<'_>, place: &[u8]| {
         left -= 1;
         last = Some(place.to_vec());
-        is_over = visit(read, group).is_break();
-        if left == 0 || is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        is_over = visit(read, group)?.is_break();
+        Ok(if left == 0 || is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     };
     let inside = from.len() > size_of::<Digest>();
     if !is_grouped || inside {
@@ -85,7 +88,7 @@ fn step(
             let place = keys::place_in_source(key);
             let billed_bytes = u64::from(Record::parse(bytes)?.item_bytes()) + ENTRY_OVERHEAD_BYTES;
             let digest = first_digest(place).to_be_bytes();
-            Ok(see(Group { digest, place, entries: 1, billed_bytes }, place))
+            see(Group { digest, place, entries: 1, billed_bytes }, place)
         })?;
         if is_over {
             return Ok(None);
@@ -101,8 +104,8 @@ fn step(
     try_walk(read, &range, Direction::Forward, |key, bytes| {
         let value = CollectionValue::parse(bytes)?;
         let place = keys::place_in_source(key);
-        let billed_bytes = value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
-        Ok(see(Group { digest: first_digest(place).to_be_bytes(), place, entries: value.entries, billed_bytes }, place))
+        let (entries, billed_bytes) = (value.entries, value.billed_bytes());
+        see(Group { digest: first_digest(place).to_be_bytes(), place, entries, billed_bytes }, place)
     })?;
     if is_over {
         return Ok(None);
@@ -124,7 +127,7 @@ pub fn first_keys(
     range: &PlaceRange,
     count: usize,
 ) -> Result<Vec<Vec<AttributeValue>>, StoreError> {
-    let index = table.indexes().find(|(_, id)| *id == source).map(|(index, _)| index);
+    let index = table.index_of(source);
     let attributes = index.map_or(std::slice::from_ref(&table.schema.key.partition), |index| &index.partition);
     let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     let is_grouped = index.is_some() || table.has_collections();
@@ -163,12 +166,18 @@ pub fn just_after(mut place: Vec<u8>) -> Vec<u8> {
 /// # Errors
 /// Those of the store.
 pub fn local_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
+    collection_bytes(read, table.sources_of(IndexKind::Local), digest)
+}
+
+/// The billed bytes of one collection in several sources.
+///
+/// # Errors
+/// Those of the store.
+pub fn collection_bytes(read: &dyn Read, sources: impl Iterator<Item = SourceId>, digest: &Digest) -> Result<u64, StoreError> {
     let mut sum = 0;
-    for (_, source) in table.indexes().filter(|(index, _)| index.kind == IndexKind::Local) {
-        if let Some(bytes) = read.get(&StoreKey::Collection(source, digest).encode())? {
-            let value = CollectionValue::parse(bytes)?;
-            sum += value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
-        }
+    for source in sources {
+        let value = read.get(&StoreKey::Collection(source, digest).encode())?.map(CollectionValue::parse).transpose()?;
+        sum += value.map_or(0, |value| value.billed_bytes());
     }
     Ok(sum)
 }
@@ -181,7 +190,7 @@ pub fn has_items(views: &Views<'_>, table: &TableEntry, source: SourceId, range:
     let mut found = 0;
     walk(views, table, source, range, &mut |_, group| {
         found += group.entries;
-        if found < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        Ok(if found < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     Ok(found >= count)
 }
@@ -193,26 +202,18 @@ pub fn has_items(views: &Views<'_>, table: &TableEntry, source: SourceId, range:
 pub fn count(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<PartitionContent, Error> {
     let mut content = PartitionContent::default();
     let mut last = None;
-    let mut failed = Ok(());
     let has_local = source == table.source && table.has_local_index();
     walk(views, table, source, range, &mut |read, group| {
         let mut billed_bytes = group.billed_bytes;
         if has_local {
-            match local_bytes(read, table, &group.digest) {
-                Ok(bytes) => billed_bytes += bytes,
-                Err(error) => {
-                    failed = Err(error);
-                    return ControlFlow::Break(());
-                }
-            }
+            billed_bytes += local_bytes(read, table, &group.digest)?;
         }
         content.collections += u64::from(last != Some(group.digest));
         last = Some(group.digest);
         content.items += group.entries;
         content.billed_bytes += billed_bytes;
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     })?;
-    failed?;
     Ok(content)
 }
 
@@ -236,13 +237,13 @@ pub fn half(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &Pla
     walk(views, table, source, &inner, &mut |_, group| {
         if !first && sum + group.billed_bytes / 2 >= content.billed_bytes / 2 {
             cut = Some(group.place.to_vec());
-            return ControlFlow::Break(());
+            return Ok(ControlFlow::Break(()));
         }
         // Should the last be larger than all before it, it is the upper half.
         cut = (!first).then(|| group.place.to_vec()).or(cut.take());
         first = false;
         sum += group.billed_bytes;
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     })?;
     log::debug!("a partition of {} bytes is cut at {}", content.billed_bytes, cut.as_deref().map(hex).unwrap_or_default());
     Ok(cut)
@@ -256,7 +257,7 @@ fn inside(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &Place
     let mut found = range.from.clone();
     walk(views, table, source, range, &mut |_, group| {
         found = [&group.digest[..], &[0]].concat();
-        ControlFlow::Break(())
+        Ok(ControlFlow::Break(()))
     })?;
     Ok(found)
 }

@@ -64,8 +64,7 @@ pub fn load(read: &dyn Read, table: &TableEntry, source: SourceId) -> Result<Arc
 
 /// The base of a table and its global indexes: what has partitions of its own.
 pub fn sources(table: &TableEntry) -> impl Iterator<Item = SourceId> {
-    let global = table.indexes().filter(|(index, _)| index.kind == IndexKind::Global).map(|(_, source)| source);
-    std::iter::once(table.source).chain(global)
+    std::iter::once(table.source).chain(table.sources_of(IndexKind::Global))
 }
 
 /// Stores the partitions of a table that is made or changed: as many as its throughput needs, and never fewer than it had, `old`

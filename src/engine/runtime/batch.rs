@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 
 use crate::engine::base::counters::{CounterDelta, SourceCounters};
 use crate::engine::base::keys::{Meta, SourceId, StoreKey};
-use crate::engine::base::parts::parts_of;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::store::{BatchHook, Read, Write};
@@ -173,14 +172,9 @@ pub fn format_version(read: &dyn Read) -> Result<Option<u8>, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn last_version(read: &dyn Read) -> Result<Version, StoreError> {
-    let stored = match read.get(&StoreKey::VersionSequence().encode())? {
-        None => read.get(&StoreKey::Meta(Meta::VersionSequence).encode())?,
-        stored => stored,
-    };
-    match stored {
-        Some(bytes) => parts_of(bytes, "version sequence"),
-        None => Ok(0),
-    }
+    let stored = |key: StoreKey<'_>| key.read(read, "version sequence");
+    let earlier = || stored(StoreKey::Meta(Meta::VersionSequence));
+    Ok(stored(StoreKey::VersionSequence())?.map_or_else(earlier, |version| Ok(Some(version)))?.unwrap_or(0))
 }
 
 /// A source's counters in a view; zeros before its first entry.

@@ -1,21 +1,11 @@
 //! Warnings of item collections that come near their limit (docs/requirements.md L-41): in the log, and the last of them to be read back.
 
-use std::collections::VecDeque;
-
-use parking_lot::Mutex;
-
 use super::options::EngineOptions;
+use super::warnings::Warnings;
 use crate::model::layout::CollectionWarning;
 use crate::model::{AttributeValue, TableName};
 
-/// Warnings that are kept.
-const WARNINGS_MAX: usize = 1_000;
-
-/// The last warnings, oldest first.
-#[derive(Debug, Default)]
-pub struct CollectionWarnings(Mutex<VecDeque<CollectionWarning>>);
-
-impl CollectionWarnings {
+impl Warnings<CollectionWarning> {
     /// Warns of a collection that a write makes as large as `bytes`, when it was below the threshold before it grew by `growth`.
     pub fn warn(&self, options: &EngineOptions, (table, partition): (&TableName, &AttributeValue), (bytes, growth): (u64, i64)) {
         let bytes_max = options.collection_bytes_max;
@@ -24,18 +14,8 @@ impl CollectionWarnings {
             return;
         }
         log::warn!("an item collection of {table} has {bytes} bytes; at {bytes_max} it takes no more");
-        let mut warnings = self.0.lock();
-        if warnings.len() == WARNINGS_MAX {
-            warnings.pop_front();
-        }
         let time_ms = options.clock.now_ms();
         let (table, partition) = (table.clone(), partition.clone());
-        warnings.push_back(CollectionWarning { table, partition, billed_bytes: bytes, bytes_max, time_ms });
-    }
-
-    /// The last warnings, oldest first.
-    #[must_use]
-    pub fn all(&self) -> Vec<CollectionWarning> {
-        self.0.lock().iter().cloned().collect()
+        self.add(|_| None, CollectionWarning { table, partition, billed_bytes: bytes, bytes_max, time_ms });
     }
 }

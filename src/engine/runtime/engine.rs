@@ -25,7 +25,7 @@ impl Engine {
     /// # Errors
     /// Those of the store.
     pub fn view(&self) -> Result<View<'_>, Error> {
-        Ok(View::new(&self.shared, self.shared.store.snapshot()?))
+        Ok(self.shared.view()?)
     }
 
     /// Changes whenever any content may have changed, through any front end or process.

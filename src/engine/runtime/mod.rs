@@ -19,6 +19,7 @@ mod throttling;
 mod timer;
 mod transaction;
 mod view;
+mod warnings;
 
 pub use crate::codec::row::{BatchRows, Rows};
 pub use crate::model::api::Done;

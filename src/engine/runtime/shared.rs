@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::batch::BatchState;
-use super::collection_warning::CollectionWarnings;
 use super::observers::Observers;
 use super::options::EngineOptions;
 use super::pieces::Pieces;
 use super::signal::Signal;
-use super::throttle_warning::ThrottleWarnings;
+use super::warnings::Warnings;
 use crate::engine::catalog::TableEntry;
 use crate::engine::catalog::cache::CatalogCache;
 use crate::engine::catalog::watched::Watched;
@@ -17,6 +16,7 @@ use crate::engine::meter::Meter;
 use crate::engine::partitions::content::Views;
 use crate::engine::partitions::rounds::SplitRounds;
 use crate::engine::throttle::Throttle;
+use crate::model::layout::{CollectionWarning, ThrottleWarning};
 use crate::store::Store;
 
 /// What operations and the jobs they submit have in common.
@@ -39,8 +39,8 @@ pub struct Shared {
     pub(crate) meter: Meter,
     pub(crate) split_rounds: SplitRounds,
     pub(crate) throttle: Option<Throttle>,
-    pub(crate) collection_warnings: CollectionWarnings,
-    pub(super) throttle_warnings: ThrottleWarnings,
+    pub(crate) collection_warnings: Warnings<CollectionWarning>,
+    pub(super) throttle_warnings: Warnings<ThrottleWarning>,
     /// When it was opened, milliseconds since the epoch.
     pub(crate) started_ms: u64,
 }
@@ -52,6 +52,11 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
+    /// By the clock of the options.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.options.clock.now_ms()
+    }
+
     /// On a store that the engine's hook is given to.
     pub(in crate::engine) fn new(store: Arc<dyn Store>, options: EngineOptions) -> Self {
         let batch = Arc::new(BatchState::default());
@@ -74,8 +79,8 @@ impl Shared {
             meter: Meter::default(),
             split_rounds: SplitRounds::default(),
             throttle,
-            collection_warnings: CollectionWarnings::default(),
-            throttle_warnings: ThrottleWarnings::default(),
+            collection_warnings: Warnings::default(),
+            throttle_warnings: Warnings::default(),
             started_ms,
         }
     }

@@ -183,7 +183,7 @@ impl WriteJob for SubmittedChange {
         // Before who waits is told: whoever has the answer finds the write counted, and knows its own write from those of others.
         let is_committed = !matches!(outcome, Err(Error::Store(_)));
         if is_committed {
-            self.charges.count(self.shared.options.clock.now_ms(), outcome.as_ref().err());
+            self.charges.count(self.shared.now_ms(), outcome.as_ref().err());
             // A batch may have written some of its items and fail.
             if let Some(listener) = &self.done.context.listener {
                 self.written.iter().for_each(|item| listener.wrote(&item.table, &item.key, item.version));

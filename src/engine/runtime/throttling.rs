@@ -27,7 +27,7 @@ impl Shared {
         let source = table.base_of_local_index(source).unwrap_or(source);
         let meter = self.meter.source(read, table, source)?;
         let asked = UnitRequest { table, source, map: &meter.map(), place, kind };
-        let now_ms = self.options.clock.now_ms();
+        let now_ms = self.now_ms();
         let Err(refusal) = throttle.admit(&asked, &self.options.partition_limits, now_ms) else { return Ok(()) };
         meter.count_throttle(place, now_ms, kind == UnitKind::Write);
         let throttled = asked.throttled(read, refusal)?;
@@ -47,7 +47,7 @@ impl Shared {
             let place = if number == 0 { places.0 } else { &partition.from };
             let asked = UnitRequest { table, source, map: &map, place, kind };
             let part = units / partitions.len() as f64;
-            throttle.take(&asked, &self.options.partition_limits, part, self.options.clock.now_ms());
+            throttle.take(&asked, &self.options.partition_limits, part, self.now_ms());
         }
     }
 
@@ -65,7 +65,7 @@ impl Shared {
         let Some(throttle) = &self.throttle else { return Ok(None) };
         let map = self.meter.source(read, table, source)?.map();
         let asked = UnitRequest { table, source, map: &map, place, kind: UnitKind::Write };
-        let (limits, now_ms) = (&self.options.partition_limits, self.options.clock.now_ms());
+        let (limits, now_ms) = (&self.options.partition_limits, self.now_ms());
         Ok(match throttle.admit(&asked, limits, now_ms) {
             Ok(()) => {
                 throttle.take(&asked, limits, units, now_ms);

@@ -52,7 +52,7 @@ impl Timer {
             return self.shared.meter.user_error();
         }
         let latency_ms = self.started.elapsed().as_secs_f64() * 1e3;
-        let now_ms = self.shared.options.clock.now_ms();
+        let now_ms = self.shared.now_ms();
         for table in tables {
             self.shared.meter.table(table).count_operation(now_ms, self.operation, kind, (latency_ms, returned));
         }

@@ -10,7 +10,7 @@ use crate::engine::partitions;
 use crate::model::api::{Origin, TableStatus, Version, Written};
 use crate::model::error::StoreError;
 use crate::model::{Error, Key, TableName};
-use crate::store::Write;
+use crate::store::{Read, Write};
 
 /// What a change may use while it runs.
 pub struct Transaction<'t> {
@@ -86,7 +86,7 @@ impl Transaction<'_> {
     /// The clock's time.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
-        self.shared.options.clock.now_ms()
+        self.shared.now_ms()
     }
 
     /// The table for a data operation.
@@ -109,6 +109,23 @@ impl Transaction<'_> {
         }
         catalog::write_table(self.batch, entry)?;
         self.catalog_changed()
+    }
+
+    /// Writes a table's entry as it is after a change; returns it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn change_table(&mut self, old: &TableEntry, change: impl FnOnce(&mut TableEntry)) -> Result<TableEntry, StoreError> {
+        let mut new = old.clone();
+        change(&mut new);
+        self.replace_table(&new)?;
+        Ok(new)
+    }
+
+    /// What the transaction sees, its own writes among it.
+    #[must_use]
+    pub fn read(&self) -> &dyn Read {
+        self.batch.as_read()
     }
 
     /// Tells every reader that the catalog changed: those of other processes by its generation, the jobs of this transaction by the

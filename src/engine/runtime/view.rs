@@ -27,11 +27,17 @@ impl std::fmt::Debug for View<'_> {
     }
 }
 
-impl<'e> View<'e> {
-    pub(in crate::engine) fn new(shared: &'e Shared, read: Box<dyn Read + 'e>) -> Self {
-        Self { shared, read }
+impl Shared {
+    /// The store as it is now.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn view(&self) -> Result<View<'_>, StoreError> {
+        Ok(View { shared: self, read: self.store.snapshot()? })
     }
+}
 
+impl View<'_> {
     /// The bytes below.
     #[must_use]
     pub fn read(&self) -> &dyn Read {
@@ -70,7 +76,7 @@ impl<'e> View<'e> {
     /// The clock's time.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
-        self.shared.options.clock.now_ms()
+        self.shared.now_ms()
     }
 
     /// When the counting of a table began, as far as this process knows, milliseconds since the epoch.

@@ -29,17 +29,22 @@ pub fn statement_digest<'s>(statements: impl Iterator<Item = (&'s str, &'s [Attr
     let mut out = Vec::new();
     for (statement, parameters) in statements {
         part(statement.as_bytes(), &mut out);
-        let list = Item::from([("", AttributeValue::L(parameters.to_vec()))]);
-        let mut text = Vec::new();
-        dynamodb_json::write_item(&list, &mut text);
-        part(&text, &mut out);
+        part_of_item(&Item::from([("", AttributeValue::L(parameters.to_vec()))]), &mut out);
     }
     digest::digest(&out)
 }
 
-fn part(bytes: &[u8], out: &mut Vec<u8>) {
+/// Adds a part of a request to what its digest is made of.
+pub fn part(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
     out.extend_from_slice(bytes);
+}
+
+/// Adds an item likewise.
+pub fn part_of_item(item: &Item, out: &mut Vec<u8>) {
+    let mut text = Vec::new();
+    dynamodb_json::write_item(item, &mut text);
+    part(&text, out);
 }
 
 /// The token of a position.

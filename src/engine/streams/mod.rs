@@ -34,10 +34,10 @@ pub use definition::Definition;
 /// Those of the store.
 pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_type: StreamViewType) -> Result<(), StoreError> {
     let id = catalog::take_source(transaction.batch)?;
-    let now_ms = transaction.shared.options.clock.now_ms();
-    let name = free_name(transaction.batch.as_read(), table, now_ms)?;
+    let now_ms = transaction.now_ms();
+    let name = free_name(transaction.read(), table, now_ms)?;
     // The beginning has a number of its own, which no record has: to read at it and after it is to read everything.
-    let first = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+    let first = transaction.shared.batch.next_version(transaction.read())?;
     transaction.shared.batch.take_version(first);
     let definition = Definition {
         id,
@@ -64,11 +64,11 @@ pub fn disable(transaction: &mut Transaction<'_>, table: &mut TableEntry) -> Res
     stream.is_enabled = false;
     let name = StreamName { table_name: table.schema.name.clone(), label: stream.label.clone() };
     Arc::make_mut(&mut table.schema).settings.stream = None;
-    let Some(mut definition) = read_definition(transaction.batch.as_read(), &name)? else { return Ok(()) };
-    let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+    let Some(mut definition) = read_definition(transaction.read(), &name)? else { return Ok(()) };
+    let next = transaction.shared.batch.next_version(transaction.read())?;
     let ending = next.saturating_sub(1).max(definition.first);
     // The last version given, so that a reader who is behind it has seen all.
-    definition.closed = Some((ending, transaction.shared.options.clock.now_ms()));
+    definition.closed = Some((ending, transaction.now_ms()));
     write_definition(transaction, &name, &definition)
 }
 

@@ -7,6 +7,7 @@ use super::definition::Definition;
 use super::record::StoredRecord;
 use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::base::stored;
+use crate::engine::base::walks;
 use crate::engine::runtime::{Shared, Transaction};
 use crate::model::Error;
 use crate::model::api::{StreamName, Version};
@@ -36,7 +37,7 @@ pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
 
 /// Streams with something to remove.
 fn due(shared: &Shared) -> Result<Vec<StreamName>, StoreError> {
-    let horizon_ms = shared.options.clock.now_ms().saturating_sub(STREAM_RETENTION_MS);
+    let horizon_ms = shared.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let snapshot = shared.store.snapshot()?;
     let mut due = Vec::new();
     each_stream(&*snapshot, &mut |name, definition| {
@@ -88,20 +89,17 @@ fn oldest(read: &dyn Read, stream: SourceId) -> Result<Option<(Version, u64)>, S
 /// # Errors
 /// Those of the store.
 pub fn first_at(read: &dyn Read, stream: SourceId, position: Version) -> Result<Option<(Version, u64)>, StoreError> {
-    let mut found = None;
-    read.walk(&keys::stream_records_from(stream, position), Direction::Forward, &mut |key, value| {
-        let created_ms = StoredRecord::parse(value).map(|record| record.created_ms);
-        found = keys::version_of(key).map(|version| (version, created_ms));
-        ControlFlow::Break(())
-    })?;
-    found.map(|(version, created_ms)| Ok((version, created_ms?))).transpose()
+    walks::first(read, &keys::stream_records_from(stream, position), |key, value| {
+        let created = |version| Ok((version, StoredRecord::parse(value)?.created_ms));
+        keys::version_of(key).map(created).transpose()
+    })
 }
 
 /// Removes some records of a stream, or the stream; whether more is left.
 fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bool, StoreError> {
     transaction.removes();
-    let horizon_ms = transaction.shared.options.clock.now_ms().saturating_sub(STREAM_RETENTION_MS);
-    let read = transaction.batch.as_read();
+    let horizon_ms = transaction.now_ms().saturating_sub(STREAM_RETENTION_MS);
+    let read = transaction.read();
     let Some(mut definition) = super::read_definition(read, name)? else { return Ok(false) };
     let mut doomed = Vec::new();
     read.walk(&keys::stream_records_from(definition.id, 0), Direction::Forward, &mut |key, value| {
@@ -120,7 +118,7 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
         }
         return Ok(true);
     }
-    if is_over(&definition, horizon_ms) && oldest(transaction.batch.as_read(), definition.id)?.is_none() {
+    if is_over(&definition, horizon_ms) && oldest(transaction.read(), definition.id)?.is_none() {
         transaction.batch.delete(&keys::stream(name))?;
         super::policy::forget(transaction.batch, name)?;
     }

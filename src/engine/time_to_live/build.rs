@@ -1,16 +1,15 @@
 //! Puts the items that a table had before time to live was enabled on its list, in pieces.
 
-use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use crate::codec::record::Record;
 use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
+use crate::engine::base::walks;
 use crate::engine::catalog::{ExpiryList, TableEntry};
 use crate::engine::runtime::{Shared, Transaction};
 use crate::engine::time_to_live;
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
-use crate::store::Direction;
 
 /// Items looked at in one transaction, and their bytes: other writers are not to wait.
 const ITEMS_PER_JOB: usize = 5_000;
@@ -24,20 +23,20 @@ pub fn build(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Result<(
     let mut after: Option<Vec<u8>> = None;
     loop {
         let (name, start) = (name.clone(), after.clone());
-        let step = shared.submit_in_background(move |transaction| Ok(piece(transaction, &name, list, start.as_deref())?))?;
+        let step = shared.submit_in_background(move |transaction| Ok(piece(transaction, &name, list, start.clone())?))?;
         match step {
-            Some(place) => after = Some(place),
+            Some(key) => after = Some(key),
             None => return Ok(()),
         }
     }
 }
 
-/// Adds some items after a place; the last place, or `None` when the list is built or not wanted any more.
+/// Adds some items after a key; the last key, or `None` when the list is built or not wanted any more.
 fn piece(
     transaction: &mut Transaction<'_>,
     name: &TableName,
     list: SourceId,
-    after: Option<&[u8]>,
+    after: Option<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let Some(table) = transaction.table(name)? else { return Ok(None) };
     let Some(time_to_live) = table.time_to_live.as_ref().filter(|it| it.list == Some(ExpiryList { id: list, is_built: false }))
@@ -57,40 +56,31 @@ fn piece(
 /// Expiries with the places of their items.
 type Expiries = Vec<(u64, Vec<u8>)>;
 
-/// Expiries of some items, and the place of the last item looked at when there may be more.
+/// Expiries of some items, and the key of the last item looked at when there may be more.
 fn expiries(
     transaction: &Transaction<'_>,
     table: &TableEntry,
     attribute: &str,
-    after: Option<&[u8]>,
+    after: Option<Vec<u8>>,
 ) -> Result<(Expiries, Option<Vec<u8>>), StoreError> {
-    let mut range = Space::Entry.of(table.source);
-    if let Some(place) = after {
-        range.lower = Bound::Excluded(Space::Entry.at(table.source, place));
-    }
-    let (mut found, mut last) = (Vec::new(), None);
-    let (mut items, mut bytes) = (0, 0);
-    transaction.batch.as_read().walk(&range, Direction::Forward, &mut |key, value| {
+    let range = Space::Entry.of(table.source).after(after);
+    let mut found = Vec::new();
+    let last = walks::piece(transaction.read(), &range, (ITEMS_PER_JOB, BYTES_PER_JOB), |key, value| {
         let place = keys::place_in_source(key);
         // A damaged item cannot expire; `check` tells of it.
         if let Ok(Some(ms)) = Record::parse(value).and_then(|record| time_to_live::expiry_of(&record, attribute)) {
             found.push((ms, place.to_vec()));
         }
-        items += 1;
-        bytes += value.len();
-        if items < ITEMS_PER_JOB && bytes < BYTES_PER_JOB {
-            return ControlFlow::Continue(());
-        }
-        last = Some(place.to_vec());
-        ControlFlow::Break(())
+        Ok(value.len())
     })?;
     Ok((found, last))
 }
 
 fn finish(transaction: &mut Transaction<'_>, table: &TableEntry, list: SourceId) -> Result<(), StoreError> {
-    let mut table = table.clone();
-    if let Some(time_to_live) = &mut table.time_to_live {
-        time_to_live.list = Some(ExpiryList { id: list, is_built: true });
-    }
-    transaction.replace_table(&table)
+    let built = |new: &mut TableEntry| {
+        if let Some(time_to_live) = &mut new.time_to_live {
+            time_to_live.list = Some(ExpiryList { id: list, is_built: true });
+        }
+    };
+    transaction.change_table(table, built).map(drop)
 }

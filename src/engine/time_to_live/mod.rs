@@ -7,14 +7,17 @@
 
 pub mod build;
 
+use std::ops::ControlFlow;
+
 use super::base::item_key;
-use super::base::keys::{self, EntryAddress, Space, StoreKey};
+use super::base::keys::{self, EntryAddress, SourceId, Space, StoreKey};
 use super::catalog::TableEntry;
 use super::runtime::Transaction;
+
 use crate::codec::record::Record;
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Key, Number};
-use crate::store::Read;
+use crate::store::{Direction, Read};
 
 /// When an item with this value expires, in milliseconds since the epoch, fractions cut off: the whole number of milliseconds `now`
 /// is later than the value exactly when it is later than this. Values that are no number, negative or beyond any clock never expire.
@@ -81,10 +84,28 @@ pub fn maintain(
     Ok(())
 }
 
-/// The key of the item at a place, if it expires at that time.
+/// The first expiries on a list between two times, with the places of their items, earliest first.
 ///
 /// # Errors
-/// `Corrupt`; those of the store.
+/// Those of the store.
+pub fn listed(
+    read: &dyn Read,
+    list: SourceId,
+    (from_ms, before_ms): (u64, u64),
+    count: usize,
+) -> Result<Vec<(u64, Vec<u8>)>, StoreError> {
+    let mut found = Vec::new();
+    read.walk(&keys::expiries_between(list, from_ms, before_ms), Direction::Forward, &mut |key, _| {
+        found.extend(keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())));
+        if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(found)
+}
+
+/// The key of the item that an expiry is of; `None` when it has another time by now.
+///
+/// # Errors
+/// Those of the store.
 pub fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64, &[u8])) -> Result<Option<Key>, StoreError> {
     let Some(bytes) = read.get(&Space::Entry.at(table.source, place))? else { return Ok(None) };
     let record = Record::parse(bytes)?;

@@ -5,14 +5,15 @@ pub mod stored;
 pub mod update;
 
 use super::base::capacity::write_units;
-use super::base::counters::{CollectionValue, CounterDelta, signed};
-use super::base::keys::{self, EntryAddress, StoreKey};
+use super::base::counters::{CounterDelta, signed};
+use super::base::keys::{self, EntryAddress};
 use super::catalog::TableEntry;
 use super::history::{self, Past};
 use super::index::{self, IndexView, Transition};
 use super::index_lag::{self, Pending};
 use super::index_life::{self, violations};
 use super::index_write::{Stamp, grow_collection};
+use super::partitions::content;
 use super::runtime::Transaction;
 use super::streams::capture::{CapturedChange, capture};
 use super::time_to_live;
@@ -67,7 +68,7 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
         let growth = effects.growth(change.growth());
-        let bytes = check_growth(transaction.batch.as_read(), limit, stored, (growth, growth))?;
+        let bytes = check_growth(transaction.read(), limit, stored, (growth, growth))?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
             shared.collection_warnings.warn(&shared.options, (&table.schema.name, &key.partition), (bytes, growth));
@@ -96,7 +97,7 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
             transaction.charge_index(table, view, transition)?;
         // Never late, so that it is complete when the backfill is; nobody reads it before.
         } else if table.index_life.is_building(&view.index.name) {
-            let transition = index_life::tracked(transaction.batch.as_read(), view, key, old_item, new)?;
+            let transition = index_life::tracked(transaction.read(), view, key, old_item, new)?;
             change.write_index(transaction, view, &transition, new)?;
             transaction.charge_index(table, view, &transition)?;
         } else {
@@ -188,8 +189,8 @@ struct ItemChange {
 impl ItemChange {
     /// Encodes the new item and compares it with the stored one.
     fn prepare(transaction: &Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Self, StoreError> {
-        let modified_ms = transaction.shared.options.clock.now_ms();
-        let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+        let modified_ms = transaction.now_ms();
+        let next = transaction.shared.batch.next_version(transaction.read())?;
         let first: Vec<&str> = stored.table.schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
         let record = new.map(|item| record::encode(item, &first, next, modified_ms));
         let old = stored.record()?;
@@ -288,17 +289,9 @@ impl ItemChange {
     }
 }
 
-/// Bytes of an item collection with its local index entries, overhead included (docs/dynamodb.md 9.7).
+/// The billed bytes of an item collection: in the table and its local indexes.
 fn collection_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
-    let local = table.indexes().filter(|(index, _)| index.kind == IndexKind::Local).map(|(_, source)| source);
-    let mut total = 0;
-    for source in std::iter::once(table.source).chain(local) {
-        if let Some(value) = read.get(&StoreKey::Collection(source, digest).encode())? {
-            let value = CollectionValue::parse(value)?;
-            total += value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
-        }
-    }
-    Ok(total)
+    content::collection_bytes(read, std::iter::once(table.source).chain(table.sources_of(IndexKind::Local)), digest)
 }
 
 /// `ItemCollectionMetrics` after a write; `None` for a table without local indexes.
@@ -326,5 +319,5 @@ pub fn metrics_if(
     transaction: &Transaction<'_>,
     stored: &Stored,
 ) -> Result<Option<ItemCollectionMetrics>, StoreError> {
-    if is_asked { collection_metrics(transaction.batch.as_read(), &stored.table, &stored.key) } else { Ok(None) }
+    if is_asked { collection_metrics(transaction.read(), &stored.table, &stored.key) } else { Ok(None) }
 }

@@ -40,7 +40,7 @@ impl Stored {
     /// # Errors
     /// `Throttled`; those of the store.
     pub fn look_at(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: Key) -> Result<Self, Error> {
-        let stored = Self::read(transaction.batch.as_read(), table, key)?;
+        let stored = Self::read(transaction.read(), table, key)?;
         transaction.look_at(table, &stored.address, stored.bytes())?;
         Ok(stored)
     }

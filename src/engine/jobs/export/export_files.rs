@@ -1,7 +1,6 @@
 //! The files of an export: compressed lines of items, manifests, checksums (docs/dynamodb.md 20.3).
 
 use std::io::{self, Write};
-use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 
 use base64::Engine as _;
@@ -17,13 +16,13 @@ use crate::codec::wire::transfer;
 use crate::codec::{calendar, digest};
 use crate::engine::account::ExportRecord;
 use crate::engine::base::keys::Space;
+use crate::engine::base::walks;
 use crate::engine::jobs::buckets;
 use crate::engine::runtime::Shared;
 use crate::model::Word;
 use crate::model::api::transfer::{Export, ExportFormat, ION};
 use crate::model::error::StoreError;
 use crate::model::{Error, arn};
-use crate::store::{Direction, try_walk};
 
 /// Uncompressed bytes of a data file after which the next one begins.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -34,28 +33,17 @@ const MANIFEST_VERSION: &str = "2020-06-30";
 /// That of an incremental one's (developer guide, "DynamoDB table export output format").
 const INCREMENTAL_MANIFEST_VERSION: &str = "2023-08-01";
 
-/// Why an export's files were not written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    Engine(Error),
-    Io(io::Error),
-}
-
-impl From<Error> for WriteError {
-    fn from(error: Error) -> Self {
-        Self::Engine(error)
-    }
+    #[error(transparent)]
+    Engine(#[from] Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 impl From<StoreError> for WriteError {
     fn from(error: StoreError) -> Self {
         Self::Engine(error.into())
-    }
-}
-
-impl From<io::Error> for WriteError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
     }
 }
 
@@ -113,7 +101,7 @@ pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteErr
         "version": MANIFEST_VERSION,
         "exportArn": record.export.arn,
         "startTime": calendar::iso(record.export.start_ms),
-        "endTime": calendar::iso(shared.options.clock.now_ms()),
+        "endTime": calendar::iso(shared.now_ms()),
         "tableArn": record.export.arn.rsplitn(3, '/').last(),
         "tableId": record.export.table_id,
         "s3Bucket": text("S3Bucket"),
@@ -157,7 +145,7 @@ fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> R
     let mut file = DataFile::new();
     let mut after = None;
     loop {
-        let (lines, (items, bytes), last) = piece(shared, (record, &selected), after.as_deref())?;
+        let (lines, (items, bytes), last) = piece(shared, (record, &selected), after.take())?;
         counts = (counts.0 + items, counts.1 + bytes);
         file.encoder.write_all(&lines)?;
         file.items += items;
@@ -207,23 +195,17 @@ fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
     Ok(Selected::parse(&request.filter)?)
 }
 
-fn piece(shared: &Shared, (record, selected): (&ExportRecord, &Selected), after: Option<&[u8]>) -> Result<Piece, StoreError> {
-    let mut range = Space::Entry.of(record.source);
-    if let Some(after) = after {
-        range.lower = Bound::Excluded(after.to_vec());
-    }
-    let (mut lines, mut counts, mut last) = (Vec::new(), (0, 0), None);
-    try_walk(&*shared.store.snapshot()?, &range, Direction::Forward, |key, bytes| {
+fn piece(shared: &Shared, (record, selected): (&ExportRecord, &Selected), after: Option<Vec<u8>>) -> Result<Piece, StoreError> {
+    let range = Space::Entry.of(record.source).after(after);
+    let (mut lines, mut counts) = (Vec::new(), (0, 0));
+    let last = walks::piece(&*shared.store.snapshot()?, &range, (usize::MAX, PIECE_BYTES_MAX), |_, bytes| {
+        let before = lines.len();
         let written = match &record.export.window {
             None => selected.item(bytes, &mut lines)?,
             Some(window) => selected.change(bytes, window, &mut lines)?,
         };
         counts = (counts.0 + u64::from(written.is_some()), counts.1 + written.unwrap_or_default());
-        if lines.len() >= PIECE_BYTES_MAX {
-            last = Some(key.to_vec());
-            return Ok(ControlFlow::Break(()));
-        }
-        Ok(ControlFlow::Continue(()))
+        Ok(lines.len() - before)
     })?;
     Ok((lines, counts, last))
 }

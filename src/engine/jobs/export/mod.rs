@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 pub use export_filter::Selected;
 
+use super::transfer_thread::beside;
+
 use crate::engine::account::{AccountRecord, ExportRecord};
-use crate::engine::base::keys::StoreKey;
 use crate::engine::purge;
 use crate::engine::runtime::Shared;
 use crate::model::Error;
@@ -20,17 +21,8 @@ use export_files::Written;
 
 /// Writes an export's files on a thread of its own, then removes its copy.
 pub fn write(shared: &Arc<Shared>, arn: String) {
-    // Called on the writer thread, where files must not be written.
     let shared = Arc::clone(shared);
-    let run = move || {
-        if let Err(error) = write_all(&shared, &arn) {
-            // The record still says that it is in progress: the next open begins again.
-            log::warn!("export {arn} stopped: {error}");
-        }
-    };
-    if let Err(error) = std::thread::Builder::new().name("export".to_owned()).spawn(run) {
-        log::warn!("no thread for an export: {error}");
-    }
+    beside("export", arn, move |arn| write_all(&shared, arn));
 }
 
 fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
@@ -60,7 +52,7 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
                 }
             }
         })?;
-        Ok(transaction.batch.put(&StoreKey::Purge(source).encode(), purge::MARK)?)
+        Ok(purge::mark(transaction, source)?)
     })?;
     purge::start(Arc::clone(shared), source);
     Ok(())

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::buckets;
 use super::fail::failure_of;
+use super::transfer_thread::beside;
 use crate::codec::json::document::Document;
 use crate::codec::wire::transfer::import_request;
 use crate::engine::account::{AccountRecord, ImportRecord};
@@ -42,16 +43,7 @@ const LOGS: &str = "import-logs";
 /// Reads the files and puts their items, from the start.
 pub fn run(shared: &Arc<Shared>, import: Import) {
     let shared = Arc::clone(shared);
-    let run = move || {
-        let arn = import.arn.clone();
-        if let Err(error) = read_all(&shared, import) {
-            // The record still says that it is in progress: the next open begins again.
-            log::warn!("import {arn} stopped: {error}");
-        }
-    };
-    if let Err(error) = std::thread::Builder::new().name("import".to_owned()).spawn(run) {
-        log::warn!("no thread for an import: {error}");
-    }
+    beside("import", import.arn.clone(), move |_| read_all(&shared, import));
 }
 
 /// An import under way.
@@ -193,7 +185,7 @@ impl Running<'_> {
             None => TransferStatus::Completed,
             Some(_) => TransferStatus::Failed,
         };
-        self.import.end_ms = Some(self.shared.options.clock.now_ms());
+        self.import.end_ms = Some(self.shared.now_ms());
         let is_kept = self.import.failure.as_ref().is_none_or(|failure| failure.code != NO_BUCKET);
         let (record, name) = (ImportRecord { import: self.import }, self.table);
         let sources = self.shared.submit_and_wait(move |transaction| {
@@ -207,26 +199,25 @@ impl Running<'_> {
             record.put(transaction.batch, &record.import.arn)?;
             Ok(sources)
         })?;
-        sources.into_iter().for_each(|source| purge::start(Arc::clone(self.shared), source));
+        purge::start_all(self.shared, sources);
         Ok(())
     }
 }
 
 /// Opens the table to everybody; nothing of it is to be purged.
 fn activate(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
-    transaction.replace_table(&TableEntry { status: TableStatus::Active, ..table.clone() })?;
-    Ok(Vec::new())
+    transaction.change_table(table, |new| new.status = TableStatus::Active).map(|_| Vec::new())
 }
 
 /// Puts items; for each the text of its error, if it has one.
 fn put_all(transaction: &mut Transaction<'_>, name: &TableName, items: &[Waiting]) -> Result<Vec<Option<String>>, Error> {
     let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
-    transaction.charges.turn_off();
+    transaction.charges.is_off = true;
     let mut outcomes = Vec::with_capacity(items.len());
     for Waiting { item, .. } in items {
         let mut put = || -> Result<(), Error> {
             item.check_limits()?;
-            let stored = Stored::read(transaction.batch.as_read(), &table, index::key_of_put(&table, item)?)?;
+            let stored = Stored::read(transaction.read(), &table, index::key_of_put(&table, item)?)?;
             write::replace_checked(transaction, &stored, Some(item)).map(|_| ())
         };
         match put() {

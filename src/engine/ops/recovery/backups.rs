@@ -1,12 +1,11 @@
 //! CreateBackup, DescribeBackup, ListBackups, DeleteBackup: copies of a table at a moment; a job makes them (docs/dynamodb.md 20.1).
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::table_of;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{self, AccountRecord, BackupRecord};
-use crate::engine::base::keys::{SourceId, StoreKey};
+use crate::engine::base::keys::SourceId;
 use crate::engine::ops::tables::description;
 use crate::engine::runtime::batch::source_counters;
 use crate::engine::runtime::{Engine, Transaction};
@@ -24,9 +23,7 @@ impl Engine {
     /// # Errors
     /// `Recovery`; those of the store.
     pub fn create_backup(&self, request: CreateBackupRequest) -> Result<Backup, Error> {
-        let (backup, job) = self.shared.submit_and_wait(move |transaction| create(transaction, &request))?;
-        jobs::start(Arc::clone(&self.shared), job);
-        Ok(backup)
+        self.submit_with_job(move |transaction| create(transaction, &request))
     }
 
     /// A backup with the table as it was.
@@ -48,24 +45,14 @@ impl Engine {
         let limit = request.limit.unwrap_or(LIST_TABLES_MAX).clamp(1, LIST_TABLES_MAX) as usize;
         let table = request.table_name.as_ref().map(|name| format!("{}/", arn::table(name)));
         let view = self.view()?;
-        let mut backups: Vec<Backup> = Vec::new();
-        let mut has_more = false;
         let fits = |record: &BackupRecord| {
             is_of_type(record, request.backup_type)
                 && table.as_ref().is_none_or(|table| record.arn.starts_with(table))
                 && request.lower_ms.is_none_or(|lower| record.created_ms >= lower)
                 && request.upper_ms.is_none_or(|upper| record.created_ms < upper)
         };
-        BackupRecord::walk(view.read(), request.exclusive_start_arn.as_deref(), &mut |record| {
-            let record = record?;
-            if fits(&record) {
-                has_more = backups.len() == limit;
-                if has_more {
-                    return Ok(ControlFlow::Break(()));
-                }
-                backups.push(backup(view.read(), &record)?);
-            }
-            Ok(ControlFlow::Continue(()))
+        let (backups, has_more) = BackupRecord::page(view.read(), request.exclusive_start_arn.as_deref(), limit, |record| {
+            fits(&record).then(|| backup(view.read(), &record)).transpose()
         })?;
         let last_evaluated_arn = backups.last().filter(|_| has_more).map(|backup| backup.arn.clone());
         Ok(ListBackupsResponse { backups, last_evaluated_arn })
@@ -113,7 +100,7 @@ fn is_of_type(record: &BackupRecord, wanted: BackupType) -> bool {
     }
 }
 
-fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> Result<(Backup, u32), Error> {
+fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> Result<(Backup, Option<u32>), Error> {
     let table = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
     let (now_ms, source) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
     let record = BackupRecord {
@@ -135,18 +122,18 @@ fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> R
     let from = CopySource::Table { name: request.table_name.clone(), source: table.source, bound };
     let to = CopyTarget::Backup { arn: record.arn.clone(), source };
     let job = jobs::add(transaction, Job::Copy(CopyJob { from, to, place: CopyPlace::Items(None) }))?;
-    Ok((backup(transaction.batch.as_read(), &record)?, job))
+    Ok((backup(transaction.read(), &record)?, Some(job)))
 }
 
 fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, SourceId), Error> {
-    let record = BackupRecord::get(transaction.batch.as_read(), arn)?;
+    let record = BackupRecord::get(transaction.read(), arn)?;
     let mut record = record.ok_or_else(|| RecoveryError::BackupNotFound(arn.to_owned()))?;
     if record.readers > 0 || record.status == BackupStatus::Creating {
         return Err(RecoveryError::BackupInUse(arn.to_owned()).into());
     }
     transaction.removes();
     BackupRecord::delete(transaction.batch, arn)?;
-    transaction.batch.put(&StoreKey::Purge(record.source).encode(), purge::MARK)?;
+    purge::mark(transaction, record.source)?;
     record.status = BackupStatus::Deleted;
-    Ok((backup(transaction.batch.as_read(), &record)?, record.source))
+    Ok((backup(transaction.read(), &record)?, record.source))
 }

@@ -1,7 +1,5 @@
 //! UpdateContinuousBackups, DescribeContinuousBackups: the switch, and the window that can be restored (docs/dynamodb.md 20.2).
 
-use std::sync::Arc;
-
 use super::table_of;
 use crate::codec::calendar;
 use crate::engine::catalog::TableEntry;
@@ -24,11 +22,10 @@ impl Engine {
     /// # Errors
     /// `Recovery`; those of the store.
     pub fn update_continuous_backups(&self, request: UpdateContinuousBackupsRequest) -> Result<Option<RecoveryWindow>, Error> {
-        let (found, job) = self.shared.submit_and_wait(move |transaction| {
+        self.submit_with_job(move |transaction| {
             let old = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
             let now_ms = transaction.now_ms();
-            let mut new = (*old).clone();
-            new.control.recovery = request.recovery.enabled.then(|| {
+            let recovery = request.recovery.enabled.then(|| {
                 let before = old.control.recovery;
                 let period = request.recovery.period_days.map(u64::from).or(before.map(|recovery| recovery.period_days));
                 PointInTimeRecovery {
@@ -36,14 +33,10 @@ impl Engine {
                     period_days: period.unwrap_or(u64::from(PERIOD_DAYS)),
                 }
             });
-            transaction.replace_table(&new)?;
+            let new = transaction.change_table(&old, |new| new.control.recovery = recovery)?;
             let job = if old.control.recovery.is_some() { jobs::trim(transaction, &new)? } else { None };
             Ok((window(&new, now_ms), job))
-        })?;
-        if let Some(job) = job {
-            jobs::start(Arc::clone(&self.shared), job);
-        }
-        Ok(found)
+        })
     }
 
     /// The window of recovery, if it is on.
@@ -52,7 +45,7 @@ impl Engine {
     /// `Recovery`; those of the store.
     pub fn describe_continuous_backups(&self, name: &TableName) -> Result<Option<RecoveryWindow>, Error> {
         let table = table_of(self.table(name)?, name)?;
-        Ok(window(&table, self.shared.options.clock.now_ms()))
+        Ok(window(&table, self.shared.now_ms()))
     }
 }
 

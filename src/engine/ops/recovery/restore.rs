@@ -23,15 +23,16 @@ use crate::model::schema::{BillingMode, KeyAttribute, KeyType};
 use crate::model::settings::OnDemandThroughput;
 use crate::model::{Error, IndexKind, IndexSchema, Projection, TableName, TableSchema, TableSettings, arn};
 
+/// The table that a restore makes, and the job that fills it.
+type Restored = (TableDescription, Option<u32>);
+
 impl Engine {
     /// Makes a table of a backup's items.
     ///
     /// # Errors
     /// `Recovery`, `Schema`; those of the store.
     pub fn restore_from_backup(&self, request: RestoreFromBackupRequest) -> Result<TableDescription, Error> {
-        let (table, job) = self.shared.submit_and_wait(move |transaction| from_backup(transaction, &request))?;
-        jobs::start(Arc::clone(&self.shared), job);
-        Ok(table)
+        self.submit_with_job(move |transaction| from_backup(transaction, &request))
     }
 
     /// Makes a table of another's items at a moment of its window.
@@ -39,15 +40,13 @@ impl Engine {
     /// # Errors
     /// `Recovery`, `Schema`; those of the store.
     pub fn restore_to_point_in_time(&self, request: RestoreToPointInTimeRequest) -> Result<TableDescription, Error> {
-        let (table, job) = self.shared.submit_and_wait(move |transaction| to_point_in_time(transaction, &request))?;
-        jobs::start(Arc::clone(&self.shared), job);
-        Ok(table)
+        self.submit_with_job(move |transaction| to_point_in_time(transaction, &request))
     }
 }
 
-fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupRequest) -> Result<(TableDescription, u32), Error> {
+fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupRequest) -> Result<Restored, Error> {
     let arn = &request.backup_arn;
-    let record = BackupRecord::get(transaction.batch.as_read(), arn)?;
+    let record = BackupRecord::get(transaction.read(), arn)?;
     let mut record = record.ok_or_else(|| RecoveryError::BackupNotFound(arn.clone()))?;
     if record.status != BackupStatus::Available {
         return Err(RecoveryError::BackupInUse(arn.clone()).into());
@@ -67,10 +66,7 @@ fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupReq
     restore(transaction, schema, summary, from)
 }
 
-fn to_point_in_time(
-    transaction: &mut Transaction<'_>,
-    request: &RestoreToPointInTimeRequest,
-) -> Result<(TableDescription, u32), Error> {
+fn to_point_in_time(transaction: &mut Transaction<'_>, request: &RestoreToPointInTimeRequest) -> Result<Restored, Error> {
     let table = table_of(transaction.table(&request.source)?, &request.source)?;
     let now_ms = transaction.now_ms();
     let bound = match bound(transaction, &table, request.time_ms)? {
@@ -111,13 +107,13 @@ fn restore(
     schema: TableSchema,
     summary: RestoreSummary,
     from: CopySource,
-) -> Result<(TableDescription, u32), Error> {
+) -> Result<Restored, Error> {
     let name = schema.name.clone();
     let mut entry = add_table(transaction, &Arc::new(schema), TableStatus::Creating)?;
     entry.control.restored = Some(summary);
     transaction.replace_table(&entry)?;
     let job = jobs::add(transaction, Job::Copy(CopyJob { from, to: CopyTarget::Table { name }, place: CopyPlace::Items(None) }))?;
-    Ok((description(transaction.batch.as_read(), &entry, transaction.now_ms())?, job))
+    Ok((description(transaction.read(), &entry, transaction.now_ms())?, Some(job)))
 }
 
 /// The request that creates the table.
