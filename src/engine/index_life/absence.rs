@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::codec::record::Record;
-use crate::engine::base::item_key::key_bytes;
+use crate::engine::base::item_key::{is_empty_key, key_bytes};
 use crate::engine::base::keys::{self, Space};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::IndexView;
@@ -87,7 +87,7 @@ fn refused(attribute: &KeyAttribute, item: &Item, before: usize, bytes_max: usiz
         return refused(expected.tag().to_owned(), value.attribute_type().tag().to_owned());
     }
     let (bytes, room) = (key_bytes(value), bytes_max.saturating_sub(before));
-    if bytes == 0 || bytes > room {
+    if is_empty_key(value) || bytes > room {
         return refused(format!("{} of 1 to {room} bytes", expected.tag()), format!("{} of {bytes} bytes", expected.tag()));
     }
     Ok(bytes)
@@ -125,6 +125,7 @@ mod tests {
         check("p", text(2049), Some(("S of 1 to 2048 bytes", "S of 2049 bytes")));
         check("p", AttributeValue::Bool(true), Some(("S", "BOOL")));
         check("n", text(1), Some(("N", "S")));
+        check("n", AttributeValue::N(7.into()), None);
         check("b", AttributeValue::B(vec![0; 1024]), None);
         check("b", AttributeValue::B(vec![0; 1025]), Some(("B of 1 to 1024 bytes", "B of 1025 bytes")));
     }
