@@ -26,6 +26,7 @@
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
 
+use super::writer::Transaction;
 use super::{Direction, KEY_BYTES_MAX, KeyRange, Read, StoreError, Visit, Write, prefix_end};
 use crate::codec::digest::{Digest, digest};
 
@@ -108,10 +109,6 @@ impl<T> LongKeys<T> {
         self.is_removal
     }
 
-    /// See `writer::Transaction`.
-    pub fn set_removal(&mut self, is_removal: bool) {
-        self.is_removal = is_removal;
-    }
 
     /// Bytes of keys and values put so far.
     pub fn written_bytes(&self) -> usize {
@@ -145,6 +142,12 @@ impl<T: RawRead> Read for LongKeys<T> {
         let range = RawRange { lower: as_slice(&range.lower), upper: as_slice(&range.upper) };
         // Whether the visitor broke off or the range ended is the same to the caller.
         walk.context(Context::ROOT, range).map(drop)
+    }
+}
+
+impl<T: RawWrite> Transaction for LongKeys<T> {
+    fn set_removal(&mut self, is_removal: bool) {
+        self.is_removal = is_removal;
     }
 }
 

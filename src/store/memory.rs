@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Deref};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::commits::Commits;
 use super::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
-use super::writer::{Backend, Body, Transaction, Writer};
+use super::writer::{Backend, Body, Writer};
 use super::{BatchHook, Direction, Keeper, Read, Store, StoreError, StoreInfo, WriteJob};
 
 type Entries = BTreeMap<Arc<[u8]>, Arc<[u8]>>;
@@ -43,7 +43,7 @@ impl Store for MemoryStore {
         let committed = self.data.committed.read();
         // Under the lock: a commit changes both.
         let commit_id = self.commit_id();
-        Ok(Box::new(LongKeys::new(Snapshot { entries: Arc::clone(&committed), commit_id })))
+        Ok(Box::new(LongKeys::new(View { entries: Arc::clone(&committed), changed: BTreeSet::new(), commit_id })))
     }
 
     fn submit(&self, job: Box<dyn WriteJob>) {
@@ -116,8 +116,8 @@ fn copy_changed(changed: &BTreeSet<Arc<[u8]>>, from: &Entries, to: &mut Entries)
 impl Backend for Data {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
         let mut working = self.working.lock();
-        let mut batch = LongKeys::new(Batch {
-            entries: &mut working,
+        let mut batch = LongKeys::new(View {
+            entries: &mut *working,
             changed: BTreeSet::new(),
             commit_id: self.commit_id.load(Ordering::Acquire) + 1,
         });
@@ -138,13 +138,16 @@ impl Backend for Data {
     }
 }
 
+/// The entries of a snapshot, or those that a transaction writes to.
 #[derive(Debug)]
-struct Snapshot {
-    entries: Arc<Entries>,
+struct View<E> {
+    entries: E,
+    /// Keys that a transaction has written.
+    changed: BTreeSet<Arc<[u8]>>,
     commit_id: u64,
 }
 
-impl RawRead for Snapshot {
+impl<E: Deref<Target = Entries>> RawRead for View<E> {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
         Ok(self.entries.get(key).map(|value| &**value))
     }
@@ -158,28 +161,7 @@ impl RawRead for Snapshot {
     }
 }
 
-#[derive(Debug)]
-struct Batch<'a> {
-    entries: &'a mut Entries,
-    changed: BTreeSet<Arc<[u8]>>,
-    commit_id: u64,
-}
-
-impl RawRead for Batch<'_> {
-    fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
-        Ok(self.entries.get(key).map(|value| &**value))
-    }
-
-    fn raw_commit_id(&self) -> u64 {
-        self.commit_id
-    }
-
-    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
-        walk(self.entries, range, direction, visit)
-    }
-}
-
-impl RawWrite for Batch<'_> {
+impl RawWrite for View<&mut Entries> {
     fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let key: Arc<[u8]> = key.into();
         self.changed.insert(Arc::clone(&key));
@@ -196,11 +178,6 @@ impl RawWrite for Batch<'_> {
     }
 }
 
-impl Transaction for LongKeys<Batch<'_>> {
-    fn set_removal(&mut self, is_removal: bool) {
-        LongKeys::set_removal(self, is_removal);
-    }
-}
 
 fn walk(
     entries: &Entries,

@@ -13,13 +13,14 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
-use std::thread::{JoinHandle, ThreadId};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::heap::{self, BURST_BYTES};
 use super::memory_limit::part_of_limit;
+use super::worker::Worker;
 use super::{BatchHook, StoreError, Write, WriteJob};
 
 /// Jobs of one transaction. Measured, puts a second in commits of 10, 100 and 1,000: 17,600, 38,000, 57,000. The first waits for the last.
@@ -67,7 +68,7 @@ pub(super) trait Backend: Send + Sync + 'static {
 pub(super) struct Writer {
     shared: Arc<Shared>,
     backend: Arc<dyn Backend>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<Worker>>,
 }
 
 impl std::fmt::Debug for Writer {
@@ -80,10 +81,7 @@ impl Writer {
     pub fn start(backend: Arc<dyn Backend>) -> Result<Self, StoreError> {
         let shared = Arc::new(Shared::default());
         let (of_thread, of_writer) = (Arc::clone(&shared), Arc::clone(&backend));
-        let thread = std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || of_thread.run(&*of_writer))
-            .map_err(|error| StoreError::Io(format!("no writer thread: {error}")))?;
+        let thread = Worker::start("store-writer", "writer thread", move || of_thread.run(&*of_writer))?;
         Ok(Self { shared, backend, thread: Mutex::new(Some(thread)) })
     }
 
@@ -120,19 +118,16 @@ impl Writer {
 
     /// Lets queued jobs end, ends the thread.
     pub fn close(&self) {
-        let here = std::thread::current().id();
         let is_leader = {
             let mut queue = self.shared.queue.lock();
             queue.closed = true;
             self.shared.ready.notify_one();
-            queue.leader == Some(here)
+            queue.leader == Some(std::thread::current().id())
         };
         let thread = self.thread.lock().take();
         // A job that drops the last handle of the store closes it from the thread that commits, which cannot wait for itself.
-        if let Some(thread) = thread.filter(|thread| !is_leader && thread.thread().id() != here)
-            && thread.join().is_err()
-        {
-            log::error!("the writer thread of the store ended by a panic");
+        if is_leader {
+            thread.into_iter().for_each(Worker::detach);
         }
     }
 }

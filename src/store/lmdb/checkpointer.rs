@@ -28,7 +28,7 @@ impl Checkpointer {
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
-        self.environment.journal().close();
+        self.environment.journal.close();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 log::error!("a thread of the store ended by a panic");
@@ -38,13 +38,13 @@ impl Drop for Checkpointer {
 }
 
 fn keep_log(environment: &LmdbEnvironment) {
-    while environment.journal().wait_for_log() {
+    while environment.journal.wait_for_log() {
         environment.keep_up();
     }
 }
 
 fn make_checkpoints(environment: &LmdbEnvironment) {
-    let journal = environment.journal();
+    let journal = &environment.journal;
     let mut seen = 0;
     loop {
         let wake = journal.wait();

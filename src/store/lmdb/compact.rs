@@ -13,7 +13,7 @@ use std::path::Path;
 use lmdb::{Environment, EnvironmentFlags};
 
 use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE, open_to_write};
-use super::error::store_error;
+use super::error::{failed, store_error};
 use super::guard;
 use super::heads::check_heads;
 use super::locks::Locks;
@@ -178,9 +178,3 @@ fn file_bytes(path: &Path) -> Result<u64, StoreError> {
     Ok(fs::metadata(path).map_err(|error| failed("cannot see the data file", &error))?.len())
 }
 
-fn failed(what: &str, error: &io::Error) -> StoreError {
-    match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
-        _ => StoreError::Io(format!("{what}: {error}")),
-    }
-}

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
+use super::error::failed;
 use super::system::effective_user;
 use crate::store::StoreError;
 
@@ -155,8 +156,5 @@ fn refused(path: &Path, why: &str) -> StoreError {
 }
 
 fn io_error(path: &Path, error: &io::Error) -> StoreError {
-    match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
-        _ => StoreError::Io(format!("{path:?}: {error}")),
-    }
+    failed(format_args!("{path:?}"), error)
 }

@@ -58,10 +58,10 @@ pub(super) struct LmdbEnvironment {
     commits: AtomicU64,
     options: LmdbOptions,
     reserve: Reserve,
-    journal: Journal,
-    door: Arc<Door>,
+    pub journal: Journal,
+    pub door: Arc<Door>,
     // Last: the directory is given back after the environment has closed.
-    directory: DataDirectory,
+    pub directory: DataDirectory,
 }
 
 impl LmdbEnvironment {
@@ -116,29 +116,13 @@ impl LmdbEnvironment {
 
     /// Holds checkpoint, log and data file against each other.
     pub fn check_log(&self) -> Result<(), StoreError> {
-        let check = || check_log(self.directory.path(), &self.gate.enter());
-        let mut checked = check();
-        if matches!(checked, Err(Failure::Lmdb(Error::MapResized))) {
-            self.follow_map()?;
-            checked = check();
-        }
+        let checked = self.with_map(|| check_log(self.directory.path(), &self.gate.enter()));
         checked.map_err(|failure| match failure {
             Failure::Lmdb(error) => store_error(error),
             failure => self.failed(failure),
         })
     }
 
-    pub fn journal(&self) -> &Journal {
-        &self.journal
-    }
-
-    pub fn door(&self) -> &Arc<Door> {
-        &self.door
-    }
-
-    pub fn directory(&self) -> &DataDirectory {
-        &self.directory
-    }
 
     /// A read transaction of the last commit.
     pub fn snapshot(&self) -> Result<LongKeys<Snapshot<'_>>, StoreError> {
@@ -270,10 +254,7 @@ impl LmdbEnvironment {
 
     /// Takes the record of a commit that failed out of the log, before anybody is told.
     fn void(&self, number: u64) {
-        let mut voided = self.journal.void(&self.gate, number);
-        if matches!(voided, Err(Failure::Lmdb(Error::MapResized))) {
-            voided = self.follow_map().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
-        }
+        let mut voided = self.with_map(|| self.journal.void(&self.gate, number));
         // After a fatal failure no transaction begins in this environment, and without one another process may be writing there.
         if matches!(voided, Err(Failure::Lmdb(_))) {
             voided = self.reopen().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
@@ -285,12 +266,7 @@ impl LmdbEnvironment {
 
     /// A checkpoint of the last commit.
     fn checkpoint(&self, haste: Haste) -> Result<(), StoreError> {
-        let mut made = self.journal.checkpoint(&self.gate, haste);
-        if matches!(made, Err(Failure::Lmdb(Error::MapResized))) {
-            self.follow_map()?;
-            made = self.journal.checkpoint(&self.gate, haste);
-        }
-        made.map_err(|failure| self.failed(failure))
+        self.with_map(|| self.journal.checkpoint(&self.gate, haste)).map_err(|failure| self.failed(failure))
     }
 
     /// A checkpoint, on a thread beside the writer's.
@@ -440,6 +416,14 @@ impl LmdbEnvironment {
     /// The size that another process gave the map, which LMDB takes for 0.
     fn follow_map(&self) -> Result<(), StoreError> {
         self.resize_map(|_| 0)
+    }
+
+    /// Does something that begins a transaction; again with the map that another process has made larger.
+    fn with_map(&self, run: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
+        match run() {
+            Err(Failure::Lmdb(Error::MapResized)) => self.follow_map().map_err(Failure::from).and_then(|()| run()),
+            done => done,
+        }
     }
 
     fn resize_map(&self, new_bytes: impl FnOnce(usize) -> usize) -> Result<(), StoreError> {

@@ -1,8 +1,20 @@
 //! What an LMDB error means to the store.
 
+use std::{fmt, io};
+
 use lmdb::Error;
 
 use crate::store::StoreError;
+
+/// True if the disk has no room, or its user may have no more.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
+}
+
+/// What has failed on the disk, and why.
+pub(super) fn failed(what: impl fmt::Display, error: &io::Error) -> StoreError {
+    if is_full(error) { StoreError::NoSpace } else { StoreError::Io(format!("{what}: {error}")) }
+}
 
 /// The one mapping from LMDB's errors.
 pub(super) fn store_error(error: Error) -> StoreError {

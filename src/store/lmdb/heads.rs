@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use super::directory::DataDirectory;
+use super::error::{failed, is_full};
 use super::locks::LOCKS_FILE;
 use super::pages::{self, Damage, RESTORE};
 use super::slots::CHECKPOINT_FILE;
@@ -59,16 +60,7 @@ fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreErr
 
 /// Why the locks of a directory cannot be had.
 pub(super) fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
-    let other = || {
-        if is_full(error) {
-            StoreError::NoSpace
-        } else {
-            StoreError::Io(format!("{:?}: {error}", directory.path().join(LOCKS_FILE)))
-        }
-    };
+    let other = || failed(format_args!("{:?}", directory.path().join(LOCKS_FILE)), error);
     not_writable(directory, error).unwrap_or_else(other)
 }
 
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
-}

@@ -62,30 +62,13 @@ const QUIET: Duration = Duration::from_millis(500);
 const IDLE_LOOK: Duration = Duration::from_secs(10);
 
 /// Why a commit or a checkpoint failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(super) enum Failure {
-    Lmdb(Error),
+    Lmdb(#[from] Error),
     /// Of the log, the data file or the checkpoint file.
-    Disk(io::Error),
-    Store(StoreError),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Lmdb(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Disk(error)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
+    Disk(#[from] io::Error),
+    Store(#[from] StoreError),
 }
 
 /// What became of a record.

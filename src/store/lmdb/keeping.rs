@@ -4,13 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::door::Door;
+use crate::store::worker::Worker;
 use crate::store::{Keeper, StoreError};
 
 /// How often a process looks whether it is alone. Nobody tells it, and nothing is lost but some speed.
@@ -27,7 +27,7 @@ const TRIES_MAX: u32 = 5;
 pub(super) struct Keeping {
     is_closed: Arc<AtomicBool>,
     call: SyncSender<()>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Worker,
     _files: RecommendedWatcher,
 }
 
@@ -49,11 +49,8 @@ impl Keeping {
         files.watch(door.file(), RecursiveMode::NonRecursive).map_err(failed)?;
         let is_closed = Arc::new(AtomicBool::new(false));
         let guard = Guard { door, keeper, calls, is_closed: Arc::clone(&is_closed) };
-        let thread = std::thread::Builder::new()
-            .name("store-door".to_owned())
-            .spawn(move || guard.run())
-            .map_err(|error| StoreError::Io(format!("no thread at the door: {error}")))?;
-        Ok(Self { is_closed, call, thread: Some(thread), _files: files })
+        let thread = Worker::start("store-door", "thread at the door", move || guard.run())?;
+        Ok(Self { is_closed, call, _thread: thread, _files: files })
     }
 }
 
@@ -61,12 +58,6 @@ impl Drop for Keeping {
     fn drop(&mut self) {
         self.is_closed.store(true, Ordering::Release);
         let _ = self.call.try_send(());
-        // The keeper may drop the last handle of the store; its thread cannot wait for itself.
-        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id())
-            && thread.join().is_err()
-        {
-            log::error!("the thread at the door of the store ended by a panic");
-        }
     }
 }
 

@@ -183,7 +183,7 @@ impl Store for LmdbStore {
     }
 
     fn keep_alone(&self, keeper: Arc<dyn Keeper>) {
-        match Keeping::start(Arc::clone(self.environment.door()), keeper) {
+        match Keeping::start(Arc::clone(&self.environment.door), keeper) {
             Ok(keeping) => *self.keeping.lock() = Some(keeping),
             Err(error) => ::log::warn!("nothing is kept: {error}"),
         }

@@ -59,9 +59,6 @@ impl Opened {
         self.environment.as_ref().ok_or(Error::Panic)
     }
 
-    pub fn database(&self) -> Database {
-        self.database
-    }
 
     /// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
     pub fn used_bytes(&self) -> u64 {

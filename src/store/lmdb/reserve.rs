@@ -18,6 +18,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::directory::{DataDirectory, LOCK_FILE, open_to_write};
+use super::error::is_full;
 use super::system::{allocate, disk_space};
 
 /// The name of its file.
@@ -128,7 +129,7 @@ fn grow(file: &File, wanted_bytes: u64, missing_bytes: u64) -> io::Result<()> {
         let bytes = step.min(wanted_bytes - length);
         match allocate(file, length, bytes, false) {
             Ok(()) => length += bytes,
-            Err(error) if error.raw_os_error().is_some_and(is_full) => {
+            Err(error) if is_full(&error) => {
                 // A part of it may be there.
                 file.set_len(length)?;
                 step /= 2;
@@ -139,9 +140,6 @@ fn grow(file: &File, wanted_bytes: u64, missing_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn is_full(errno: i32) -> bool {
-    matches!(errno, libc::ENOSPC | libc::EDQUOT)
-}
 
 fn fill_lock_file(path: &Path) -> io::Result<()> {
     let file = open_to_write(path)?;

@@ -16,6 +16,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::directory::FILE_MODE;
+use super::error::failed;
 use super::identity::{IDENTITY_BYTES, Identity};
 use super::log::Position;
 use super::pages::HEAD_BYTES;
@@ -139,6 +140,10 @@ impl Slots {
         self.dir.join(CHECKPOINT_FILE)
     }
 
+    fn open(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(self.file())
+    }
+
     pub fn exist(&self) -> bool {
         self.file().exists()
     }
@@ -173,7 +178,7 @@ impl Slots {
         write_numbers(&mut note[16..], &[epoch, number]);
         let crc = crc32fast::hash(&note[12..]);
         note[8..12].copy_from_slice(&crc.to_le_bytes());
-        let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(self.file())?;
+        let file = self.open()?;
         file.write_all_at(&note, UNLOGGED_AT)?;
         file.sync_data()
     }
@@ -192,14 +197,11 @@ impl Slots {
         let serial = self.read_with_serial()?.map_or(0, |(serial, _)| serial + 1);
         let slot = checkpoint.encode(serial);
         let written = if serial == 0 { self.create(&slot) } else { self.overwrite(serial, &slot) };
-        written.map_err(|error| match error.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
-            _ => StoreError::Io(format!("{:?}: {error}", self.file())),
-        })
+        written.map_err(|error| failed(format_args!("{:?}", self.file()), &error))
     }
 
     fn overwrite(&self, serial: u64, slot: &[u8]) -> io::Result<()> {
-        let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(self.file())?;
+        let file = self.open()?;
         file.write_all_at(slot, (serial % 2) * SLOT_BYTES as u64)?;
         file.sync_data()?;
         // Whoever made the file may have been killed before the directory had its name on disk.

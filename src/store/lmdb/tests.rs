@@ -198,15 +198,15 @@ fn what_a_failed_checkpoint_leaves_in_the_log_is_not_forgotten() {
     drop(store.checkpointer.lock().take());
     store.environment.checkpoint_beside();
     put(&store, b"a", b"2").expect("a write");
-    assert!(store.environment.journal().is_logged());
+    assert!(store.environment.journal.is_logged());
     let file = dir.path().join("checkpoint");
     let whole = fs::read(&file).expect("a checkpoint");
     fs::write(&file, b"damaged").expect("a file");
     store.environment.checkpoint_beside();
-    assert!(store.environment.journal().is_logged());
+    assert!(store.environment.journal.is_logged());
     fs::write(&file, whole).expect("a file");
     store.environment.checkpoint_beside();
-    assert!(!store.environment.journal().is_logged());
+    assert!(!store.environment.journal.is_logged());
     put(&store, b"a", b"3").expect("a write");
 }
 
@@ -218,11 +218,11 @@ fn pages_that_cannot_be_used_again_make_a_checkpoint_due() {
     let commits = (0..5000u32).take_while(|n| {
         environment.transact(&mut |batch| batch.put(&(n % 100).to_be_bytes(), &vec![*n as u8; 1000])).expect("a write");
         environment.keep_up();
-        !environment.journal().is_due()
+        !environment.journal.is_due()
     });
     assert!(commits.count() < 5000);
     // A quarter of a generation is 16 MB.
-    let log_bytes = environment.journal().log_bytes();
+    let log_bytes = environment.journal.log_bytes();
     assert!(log_bytes < 4 << 20, "{log_bytes} bytes of log, and {} of data", environment.info().used_bytes);
 }
 
@@ -240,7 +240,7 @@ fn the_log_is_synced_while_a_checkpoint_takes_long() {
     std::thread::scope(|scope| {
         let checkpoint = scope.spawn(|| environment.checkpoint_beside());
         environment.transact(&mut |batch| batch.put(b"b", b"1")).expect("a write");
-        assert!(environment.journal().wait_for_log());
+        assert!(environment.journal.wait_for_log());
         environment.keep_up();
         assert!(!checkpoint.is_finished());
         drop(held);

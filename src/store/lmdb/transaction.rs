@@ -11,7 +11,7 @@ use super::error::store_error;
 use super::gate::Pass;
 use super::log::Operations;
 use super::opened::Opened;
-use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
+use crate::store::long_key::{RawRange, RawRead, RawVisit, RawWrite};
 use crate::store::writer::Transaction;
 use crate::store::{Direction, KeyRange, StoreError};
 
@@ -37,7 +37,7 @@ impl<'s> Snapshot<'s> {
 
 impl RawRead for Snapshot<'_> {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
-        found(self.transaction.get(self.pass.database(), &key)).map_err(store_error)
+        found(self.transaction.get(self.pass.database, &key)).map_err(store_error)
     }
 
     fn raw_commit_id(&self) -> u64 {
@@ -45,7 +45,7 @@ impl RawRead for Snapshot<'_> {
     }
 
     fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
-        let cursor = self.transaction.open_ro_cursor(self.pass.database()).map_err(store_error)?;
+        let cursor = self.transaction.open_ro_cursor(self.pass.database).map_err(store_error)?;
         walk(&cursor, range, direction, visit)
     }
 }
@@ -117,11 +117,6 @@ impl RawWrite for Batch<'_> {
     }
 }
 
-impl Transaction for LongKeys<Batch<'_>> {
-    fn set_removal(&mut self, is_removal: bool) {
-        LongKeys::set_removal(self, is_removal);
-    }
-}
 
 /// Of a read transaction the number of the commit that it shows, of a write transaction the number that its commit will have.
 #[allow(unsafe_code)]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -10,6 +9,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::directory::DATA_FILE;
 use super::environment::LmdbEnvironment;
 use crate::store::StoreError;
+use crate::store::worker::Worker;
 
 /// A commit writes its pages before it is one, so the first event of it may come too early. Look again after this.
 const SECOND_LOOK: Duration = Duration::from_millis(5);
@@ -22,8 +22,8 @@ type OnCommit = Box<dyn Fn() + Send + Sync>;
 #[derive(Debug)]
 pub(super) struct Watcher {
     /// Dropped first: it holds the sender of the thread's channel.
-    files: Option<RecommendedWatcher>,
-    thread: Option<JoinHandle<()>>,
+    _files: RecommendedWatcher,
+    _thread: Worker,
 }
 
 impl Watcher {
@@ -31,30 +31,16 @@ impl Watcher {
         // One waiting mark is enough: it says "look", not what changed.
         let (sender, receiver) = sync_channel(1);
         // The file, not its directory: the log is written there at each commit too.
-        let data_file = environment.directory().data_file();
+        let data_file = environment.directory.data_file();
         let mut files = notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
         files.watch(&data_file, RecursiveMode::NonRecursive).map_err(watch_error)?;
         // After the watch has begun: what is committed from here on makes an event.
         let last = environment.commit_id();
-        let thread = std::thread::Builder::new()
-            .name("store-watch".to_owned())
-            .spawn(move || run(&environment, &receiver, last, &on_commit))
-            .map_err(|error| StoreError::Io(format!("no watcher thread: {error}")))?;
-        Ok(Self { files: Some(files), thread: Some(thread) })
+        let thread = Worker::start("store-watch", "watcher thread", move || run(&environment, &receiver, last, &on_commit))?;
+        Ok(Self { _files: files, _thread: thread })
     }
 }
 
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        drop(self.files.take());
-        // The callback may drop the last handle of the store; its thread cannot wait for itself.
-        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id())
-            && thread.join().is_err()
-        {
-            log::error!("the watcher thread of the store ended by a panic");
-        }
-    }
-}
 
 fn mark(sender: &SyncSender<()>, event: notify::Result<Event>) {
     let relevant = match event {
