@@ -9,7 +9,6 @@
 //! version is at most V, and the old images in history whose version is at most V.** Items changed after V have a later version,
 //! and their image as of V was left by the first change after V.
 
-use std::ops::ControlFlow;
 
 use super::base::keys::{self, SourceId, Space, StoreKey};
 use super::base::parts::{Long, bytes_of, parts_of};
@@ -18,7 +17,7 @@ use super::catalog::TableEntry;
 use super::runtime::Transaction;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::store::{Direction, KeyRange, Read};
+use crate::store::{KeyRange, Read};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Expired records removed with each one written: more than one, so that a backlog shrinks.
@@ -57,23 +56,16 @@ pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Vers
     // Not while a job reads: it may be on its way to what would be forgotten.
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
-        for key in expired(transaction.read(), table.source, horizon)? {
+        let is_over = |bytes: &[u8]| Past::parse(bytes).is_ok_and(|past| past.time_ms < horizon);
+        let expired =
+            walks::take_while(transaction.read(), &Space::History.of(table.source), EXPIRED_REMOVED_MAX, |key, bytes| {
+                is_over(bytes).then(|| key.to_vec())
+            })?;
+        for key in expired {
             transaction.batch.delete(&key)?;
         }
     }
     Ok(())
-}
-
-fn expired(read: &dyn Read, source: SourceId, horizon_ms: u64) -> Result<Vec<Vec<u8>>, StoreError> {
-    let mut found = Vec::new();
-    read.walk(&Space::History.of(source), Direction::Forward, &mut |key, bytes| match Past::parse(bytes) {
-        Ok(past) if past.time_ms < horizon_ms && found.len() < EXPIRED_REMOVED_MAX => {
-            found.push(key.to_vec());
-            ControlFlow::Continue(())
-        }
-        _ => ControlFlow::Break(()),
-    })?;
-    Ok(found)
 }
 
 /// The version bound of the last moment at or before `time_ms`, `last` being the version given last: by halves, as times rise with

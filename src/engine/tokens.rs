@@ -7,18 +7,18 @@
 //! Numbers are big-endian, times are milliseconds since the epoch. Each remembered token removes some that have expired, and so
 //! does opening the store: there are never more than those of ten minutes and of the last busy time.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::base::keys::{Space, StoreKey};
 use super::base::parts::{bytes_of, parts_of};
+use super::base::walks;
 use super::runtime::{Shared, Transaction};
 use crate::codec::digest::Digest;
 use crate::model::Error;
 use crate::model::api::Done;
 use crate::model::error::StoreError;
 use crate::model::limits::CLIENT_TOKEN_VALID_MS;
-use crate::store::{Direction, Read, Write};
+use crate::store::{Read, Write};
 
 /// Expired tokens removed at once.
 const SWEPT_MAX: usize = 64;
@@ -123,15 +123,10 @@ fn sweep(batch: &mut dyn Write, now_ms: u64) -> Result<(), StoreError> {
 
 /// The first tokens that have expired, at most as many as are removed at once.
 fn expired(read: &dyn Read, now_ms: u64) -> Result<Vec<(u64, String)>, StoreError> {
-    let mut found = Vec::new();
-    read.walk(&Space::TokenExpiry.all(), Direction::Forward, &mut |key, _| match StoreKey::parse(key) {
-        Some(StoreKey::TokenExpiry(expires_ms, token)) if expires_ms <= now_ms && found.len() < SWEPT_MAX => {
-            found.push((expires_ms, token.to_owned()));
-            ControlFlow::Continue(())
-        }
-        _ => ControlFlow::Break(()),
-    })?;
-    Ok(found)
+    walks::take_while(read, &Space::TokenExpiry.all(), SWEPT_MAX, |key, _| match StoreKey::parse(key) {
+        Some(StoreKey::TokenExpiry(expires_ms, token)) if expires_ms <= now_ms => Some((expires_ms, token.to_owned())),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

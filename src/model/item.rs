@@ -31,9 +31,17 @@ impl Item {
     /// # Errors
     /// [`ValueError::Nesting`], those of [`Self::check_names`], [`ValueError::ItemTooLarge`].
     pub fn check_limits(&self) -> Result<(), ValueError> {
-        self.0.values().try_for_each(AttributeValue::check_nesting)?;
+        self.check_nesting()?;
         self.check_names()?;
         if self.size() > ITEM_BYTES_MAX { Err(ValueError::ItemTooLarge) } else { Ok(()) }
+    }
+
+    /// The depth of its values.
+    ///
+    /// # Errors
+    /// [`ValueError::Nesting`].
+    pub fn check_nesting(&self) -> Result<(), ValueError> {
+        self.0.values().try_for_each(AttributeValue::check_nesting)
     }
 
     /// The attribute's value, if the item has it.

@@ -109,7 +109,6 @@ impl<T> LongKeys<T> {
         self.is_removal
     }
 
-
     /// Bytes of keys and values put so far.
     pub fn written_bytes(&self) -> usize {
         self.written_bytes

@@ -178,7 +178,6 @@ impl RawWrite for View<&mut Entries> {
     }
 }
 
-
 fn walk(
     entries: &Entries,
     range: RawRange<'_>,

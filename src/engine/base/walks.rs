@@ -18,18 +18,32 @@ pub fn has_any(read: &dyn Read, range: &KeyRange) -> Result<bool, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn delete_first(batch: &mut dyn Write, range: &KeyRange, count: usize) -> Result<usize, StoreError> {
-    let mut doomed = Vec::new();
-    batch.walk(range, Direction::Forward, &mut |key, _| {
-        if doomed.len() == count {
-            return ControlFlow::Break(());
-        }
-        doomed.push(key.to_vec());
-        ControlFlow::Continue(())
-    })?;
+    let doomed = take_while(batch.as_read(), range, count, |key, _| Some(key.to_vec()))?;
     for key in &doomed {
         batch.delete(key)?;
     }
     Ok(doomed.len())
+}
+
+/// What `take` makes of the first entries of a range, at most `count`, up to one of which it makes nothing.
+///
+/// # Errors
+/// Those of the store.
+pub fn take_while<T>(
+    read: &dyn Read,
+    range: &KeyRange,
+    count: usize,
+    mut take: impl FnMut(&[u8], &[u8]) -> Option<T>,
+) -> Result<Vec<T>, StoreError> {
+    let mut found = Vec::new();
+    read.walk(range, Direction::Forward, &mut |key, value| match take(key, value).filter(|_| found.len() < count) {
+        Some(taken) => {
+            found.push(taken);
+            ControlFlow::Continue(())
+        }
+        None => ControlFlow::Break(()),
+    })?;
+    Ok(found)
 }
 
 /// What `read_entry` makes of the first entry of a range.

@@ -10,21 +10,19 @@
 //! online         indexes that UpdateTable makes, see `check/online.rs`
 //! lag            writes that global indexes do not show yet, see `check/lag.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
-//! parked         parked files can be read and lie at their places, see `check/parked_files.rs`
-//! counts         what was counted can be read, see `check/counts.rs`
+//! parked         parked files can be read and lie at their places, see `check/beside.rs`
+//! counts         what was counted can be read
 //! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
 
+mod beside;
 mod catalog;
-mod client_tokens;
-mod counts;
 mod groups;
 mod items;
 mod lag;
 mod lists;
 mod online;
-mod parked_files;
 mod report;
 mod walk;
 
@@ -64,9 +62,7 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     }
     let streams = check.streams()?;
     check.unknown_sources(&streams, Space::StreamRecord)?;
-    parked_files::check(view.read(), &mut check.reporter)?;
-    counts::check(view.read(), &mut check.reporter)?;
-    client_tokens::check(view.read(), &mut check.reporter)?;
+    beside::check(view.read(), &mut check.reporter)?;
     Ok((tables, check.reporter))
 }
 

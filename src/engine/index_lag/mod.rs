@@ -19,7 +19,7 @@ pub use pending::Pending;
 use super::base::keys::{SourceId, Space, StoreKey};
 use super::base::walks;
 use super::catalog::index_life::Lag;
-use super::catalog::{self, TableEntry};
+use super::catalog::TableEntry;
 use super::runtime::{Engine, Shared, Transaction};
 use crate::model::api::{IndexLag, Version};
 use crate::model::error::{StoreError, UpdateTableError};
@@ -100,7 +100,7 @@ impl Engine {
 }
 
 fn pause(transaction: &mut Transaction<'_>, name: &TableName, is_paused: bool) -> Result<(), Error> {
-    let table = catalog::known(transaction.table(name)?, name)?;
+    let table = transaction.known_table(name)?;
     if table.schema.indexes_of(IndexKind::Global).next().is_none() {
         return Err(UpdateTableError::NoGlobalIndexes(name.as_str().to_owned()).into());
     }

@@ -207,7 +207,7 @@ fn units(whole: u64) -> f64 {
 
 fn finish(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, source: SourceId) -> Result<(), StoreError> {
     // Until now every write changed the index at once, whether or not others lag. Those before are not to be applied to it again.
-    let since: Version = transaction.shared.batch.next_version(transaction.read())? - 1;
+    let since: Version = transaction.next_version()? - 1;
     transaction.batch.delete(&StoreKey::Backfill(source).encode())?;
     let finish = |new: &mut TableEntry| {
         if let Some(building) = new.index_life.building.take()

@@ -52,7 +52,7 @@ pub fn trim(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Opt
         return Ok(None);
     }
     // What is noted after this has a later version.
-    let below = transaction.shared.batch.next_version(transaction.read())?;
+    let below = transaction.next_version()?;
     add(transaction, Job::Trim { source: table.source, below }).map(Some)
 }
 
@@ -61,7 +61,7 @@ pub fn trim(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Opt
 /// # Errors
 /// Those of the store.
 pub fn bound_now(transaction: &Transaction<'_>) -> Result<Version, StoreError> {
-    Ok(transaction.shared.batch.next_version(transaction.read())? - 1)
+    Ok(transaction.next_version()? - 1)
 }
 
 /// The version bound of a table at a time for which it has history.

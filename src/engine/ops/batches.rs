@@ -10,7 +10,7 @@ use crate::engine::base::capacity::read_units;
 use crate::engine::base::item_key;
 use crate::engine::base::keys::EntryAddress;
 use crate::engine::catalog::TableEntry;
-use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::read::projected::{self, RequestedProjection};
 use crate::engine::runtime::{BatchRows, Done, Engine, Transaction, View};
 use crate::engine::write::stored::Stored;
 use crate::engine::{index, write};
@@ -21,7 +21,7 @@ use crate::model::api::{
 };
 use crate::model::error::{BatchError, KeyError};
 use crate::model::limits::BATCH_GET_BYTES_MAX;
-use crate::model::{AttributeValue, Error, Item, Key};
+use crate::model::{Error, Item, Key};
 use crate::store::memory_limit::part_of_limit;
 
 /// What a BatchWriteItem holds in memory with its index entries until it is committed, if memory allows: the rest is left unprocessed.
@@ -46,7 +46,7 @@ impl Engine {
     pub fn batch_get_item(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
         let mut projections = Vec::with_capacity(request.request_items.len());
         for table in &request.request_items {
-            table.keys.iter().flat_map(|key| key.0.values()).try_for_each(AttributeValue::check_nesting)?;
+            table.keys.iter().try_for_each(Item::check_nesting)?;
             let asked = RequestedProjection::new(table.projection_expression.as_ref(), table.attributes_to_get.as_ref())?;
             projections.push(parse_projection(asked, &table.placeholders)?);
         }
@@ -86,9 +86,7 @@ fn parts<'r>(
         for key in &part.request.keys {
             part.keys.push(item_key::key_of_parameter(schema, key)?);
         }
-        if let Some(paths) = &part.projection {
-            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&part.table.schema))?;
-        }
+        projected::check_no_path_into_keys(part.projection.as_ref(), &part.table.schema)?;
     }
     Ok(parts)
 }
@@ -144,10 +142,7 @@ impl Reader<'_> {
 impl Engine {
     /// Starts a batch of writes; `done` hears of it after the commit.
     pub fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        if let Err(error) = check_values(&request) {
-            return done.tell(Err(error));
-        }
-        self.shared.submit(move |transaction| write(transaction, &request), done);
+        self.shared.submit_checked(check_values(&request), move |transaction, ()| write(transaction, &request), done);
     }
 }
 
@@ -155,7 +150,7 @@ fn check_values(request: &BatchWriteItemRequest) -> Result<(), Error> {
     for write in request.request_items.iter().flat_map(|table| &table.requests) {
         match write {
             WriteRequest::Put(item) => item.check_limits()?,
-            WriteRequest::Delete(key) => key.0.values().try_for_each(AttributeValue::check_nesting)?,
+            WriteRequest::Delete(key) => key.check_nesting()?,
         }
     }
     Ok(())

@@ -5,20 +5,20 @@
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::item_key;
 use crate::engine::base::keys::EntryAddress;
-use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::read::projected::{self, RequestedProjection};
 use crate::engine::runtime::{Done, Engine, Transaction};
 use crate::engine::write::guard::Guard;
 use crate::engine::write::stored::Stored;
 use crate::engine::write::update::UpdatePlan;
 use crate::engine::{index, parked, write};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
+use crate::model::Error;
 use crate::model::api::parked::{ParkRequest, ParkedChange};
 use crate::model::api::{
     ConsumedCapacity, DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest,
     PutItemResponse, ReturnValues, UpdateItemRequest, UpdateItemResponse,
 };
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{AttributeValue, Error};
 
 impl Engine {
     /// GetItem (docs/dynamodb.md 12.1): one record of one view, projected.
@@ -26,7 +26,7 @@ impl Engine {
     /// # Errors
     /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
-        request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+        request.key.check_nesting()?;
         let projection = {
             let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
             parse_projection(asked, &request.placeholders)?
@@ -34,9 +34,7 @@ impl Engine {
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
         let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
-        if let Some(paths) = &projection {
-            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema))?;
-        }
+        projected::check_no_path_into_keys(projection.as_ref(), &table.schema)?;
         let address = EntryAddress::of_item(table.source, &key);
         view.admit_item(&table, &address)?;
         let record = view.entry(&address)?;
@@ -48,7 +46,7 @@ impl Engine {
         };
         let units = read_units(bytes, request.consistent_read);
         view.charge_item(&table, &address, units)?;
-        Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity { table: units, ..ConsumedCapacity::default() } })
+        Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity::of_table(units) })
     }
 }
 
@@ -69,10 +67,7 @@ impl Engine {
     /// PutItem (docs/dynamodb.md 12.2): the item takes the place of what has its key, if the condition holds for that. `done` hears of it after
     /// the commit.
     pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        match check_put(&request) {
-            Ok(guard) => self.shared.submit(move |transaction| put(transaction, &request, &guard), done),
-            Err(error) => done.tell(Err(error)),
-        }
+        self.shared.submit_checked(check_put(&request), move |transaction, guard| put(transaction, &request, guard), done);
     }
 
     /// Every check of a put against the last commit, without writing.
@@ -123,16 +118,13 @@ impl Engine {
     /// UpdateItem (docs/dynamodb.md 12.3): an update is applied to what has the key, or to the key alone, if the condition holds for it. `done`
     /// hears of it after the commit.
     pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
-        match check_update(&request) {
-            Ok(plan) => self.shared.submit(move |transaction| update(transaction, &request, &plan), done),
-            Err(error) => done.tell(Err(error)),
-        }
+        self.shared.submit_checked(check_update(&request), move |transaction, plan| update(transaction, &request, plan), done);
     }
 }
 
 /// What needs no table.
 fn check_update(request: &UpdateItemRequest) -> Result<UpdatePlan, Error> {
-    request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+    request.key.check_nesting()?;
     let plan = UpdatePlan::parse(&request.update, &request.condition, &request.placeholders)?;
     Ok(plan.with(request.precondition, request.return_old_on_condition_failure))
 }
@@ -158,16 +150,13 @@ impl Engine {
     /// DeleteItem (docs/dynamodb.md 12.4): what has the key goes, if the condition holds for it; that there is nothing is no error. `done` hears
     /// of it after the commit.
     pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        match check_delete(&request) {
-            Ok(guard) => self.shared.submit(move |transaction| delete(transaction, &request, &guard), done),
-            Err(error) => done.tell(Err(error)),
-        }
+        self.shared.submit_checked(check_delete(&request), move |transaction, guard| delete(transaction, &request, guard), done);
     }
 }
 
 /// What needs no table.
 fn check_delete(request: &DeleteItemRequest) -> Result<Guard, Error> {
-    request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+    request.key.check_nesting()?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
     Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
 }
@@ -193,20 +182,16 @@ impl Engine {
     /// Starts the delete of an item whose text is parked in the same transaction; `done` hears of it after the commit. An item that
     /// is not there parks nothing.
     pub fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
-        match check_delete(&request.delete) {
-            Ok(guard) => self.shared.submit(
-                move |transaction| {
-                    let table = transaction.active_table(&request.place.table)?;
-                    let response = delete(transaction, &request.delete, &guard)?;
-                    if response.existed {
-                        parked::put(transaction, table.source, &request.place, &request.content)?;
-                    }
-                    Ok(response)
-                },
-                done,
-            ),
-            Err(error) => done.tell(Err(error)),
-        }
+        let checked = check_delete(&request.delete);
+        let park = move |transaction: &mut Transaction<'_>, guard: &Guard| {
+            let table = transaction.active_table(&request.place.table)?;
+            let response = delete(transaction, &request.delete, guard)?;
+            if response.existed {
+                parked::put(transaction, table.source, &request.place, &request.content)?;
+            }
+            Ok(response)
+        };
+        self.shared.submit_checked(checked, park, done);
     }
 
     /// Carries out a change; was there something to change?

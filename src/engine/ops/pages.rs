@@ -5,7 +5,7 @@ use crate::engine::base::keys::{self, Space};
 use crate::engine::base::segment;
 use crate::engine::read::filter::{self, Filter};
 use crate::engine::read::page::{self, PageBill, PagePlan};
-use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::read::projected::{self, RequestedProjection};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::{self, StartKey};
 use crate::engine::read::{range, select};
@@ -143,9 +143,7 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
         }
     });
     let start = start.transpose()?;
-    if let Some(paths) = &request.projection {
-        projected::check_no_path_into_keys(paths, KeyRoles::of_table(&source.table.schema))?;
-    }
+    projected::check_no_path_into_keys(request.projection.as_ref(), &source.table.schema)?;
     let filter = request.filter.map(Filter::new);
     // A scan's filter may name keys, and what a scanned index does not have: only a query has a key condition to name them in.
     let filter_of_query = filter.as_ref().filter(|_| condition.is_some());

@@ -16,12 +16,13 @@ use crate::engine::write::guard::Guard;
 use crate::expr::Condition;
 use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
 use crate::model::api::{
-    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ExecuteStatementRequest,
-    ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction, TransactWrite,
+    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ConsumedCapacity,
+    ExecuteStatementRequest, ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction,
+    TransactWrite,
 };
 use crate::model::error::{BatchError, Cancellation, CancellationReason, KeyError, StatementError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
-use crate::model::{DocumentPath, Error, Key};
+use crate::model::{DocumentPath, Error, Item, Key};
 
 impl Engine {
     /// Runs a SELECT and tells `done` of it at once, or starts a write and tells after the commit.
@@ -59,9 +60,7 @@ impl Engine {
 }
 
 fn write(transaction: &mut Transaction<'_>, statement: &Write, return_old: bool) -> Result<ExecuteStatementResponse, Error> {
-    let table = transaction.active_table(&statement.table)?;
-    let prepared = write_statement::prepare(statement, &table, return_old)?;
-    let key = prepared.check(&table)?;
+    let (prepared, (table, key)) = plan_write(transaction, statement, return_old)?;
     let written = prepared.run(transaction, &table, key)?;
     Ok(ExecuteStatementResponse {
         items: written.outcome?.into_iter().collect(),
@@ -95,7 +94,7 @@ impl Engine {
     ) -> Result<BatchExecuteStatementResponse, Error> {
         let view = self.view()?;
         let mut planned = Vec::with_capacity(statements.len());
-        for statement in statements {
+        for (statement, asked) in statements.into_iter().zip(&request.statements) {
             let plan = |statement: &Select| -> Result<(Arc<TableEntry>, Key), Error> {
                 let table = view.active_table(&statement.table)?;
                 if let Some(index) = &statement.index {
@@ -105,31 +104,21 @@ impl Engine {
                 Ok((table, key))
             };
             planned.push(match statement {
-                Ok(Statement::Select(statement)) => fails_alone(plan(&statement))?.map(|plan| (statement, plan)),
+                Ok(Statement::Select(statement)) => {
+                    fails_alone(plan(&statement))?.map(|plan| ((statement, asked.consistent_read), plan))
+                }
                 // Only statements that could not be read are left.
                 Ok(Statement::Write(_)) => Err(StatementError::MixedBatch.into()),
                 Err(error) => Err(error),
             });
         }
-        refuse_duplicates(planned.iter().flatten().map(|(_, plan)| plan))?;
-        let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
         let mut held = HeldValues::default();
-        for (plan, asked) in planned.into_iter().zip(&request.statements) {
-            let (table_name, outcome) = match plan {
-                Err(error) => (None, Err(error)),
-                Ok((statement, (table, key))) => {
-                    let units = |bytes| read_units(bytes, asked.consistent_read);
-                    let found = select_statement::one(&view, &statement, (&table, &key), &mut held, units);
-                    let outcome = fails_alone(found)?.map(|found| {
-                        super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
-                        found.item
-                    });
-                    (Some(statement.table), outcome)
-                }
-            };
-            response.responses.push(BatchStatementResponse { table_name, outcome });
-        }
-        Ok(response)
+        run_batch(planned, |(statement, consistent), table, key| {
+            let units = |bytes| read_units(bytes, consistent);
+            let found = fails_alone(select_statement::one(&view, &statement, (table, &key), &mut held, units))?;
+            let consumed = found.as_ref().ok().map(|found| found.consumed_capacity.clone());
+            Ok((found.map(|found| found.item), consumed))
+        })
     }
 }
 
@@ -150,9 +139,35 @@ fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> 
     }
 }
 
-fn refuse_duplicates<'p>(planned: impl Iterator<Item = &'p (Arc<TableEntry>, Key)>) -> Result<(), Error> {
-    let are_different = super::are_different(planned.map(|(table, key)| (&**table, key)));
-    if are_different { Ok(()) } else { Err(BatchError::DuplicateKeys.into()) }
+/// A statement of a batch that can be run, and the item that it is about.
+type Planned<S> = (S, (Arc<TableEntry>, Key));
+
+/// What a statement of a batch came to, and what it consumed.
+type Ran = (Result<Option<Item>, Error>, Option<ConsumedCapacity>);
+
+/// Runs those statements of a batch that can be, each about another item.
+fn run_batch<S>(
+    planned: Vec<Result<Planned<S>, Error>>,
+    mut run: impl FnMut(S, &Arc<TableEntry>, Key) -> Result<Ran, Error>,
+) -> Result<BatchExecuteStatementResponse, Error> {
+    if !super::are_different(planned.iter().flatten().map(|(_, (table, key))| (&**table, key))) {
+        return Err(BatchError::DuplicateKeys.into());
+    }
+    let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+    for plan in planned {
+        // A statement that was rejected before it ran names no table.
+        let (table_name, outcome) = match plan {
+            Err(error) => (None, Err(error)),
+            Ok((statement, (table, key))) => {
+                let (outcome, consumed) = run(statement, &table, key)?;
+                let name = &table.schema.name;
+                consumed.iter().for_each(|consumed| super::add_capacity(&mut response.consumed_capacity, name, consumed));
+                (Some(name.clone()), outcome)
+            }
+        };
+        response.responses.push(BatchStatementResponse { table_name, outcome });
+    }
+    Ok(response)
 }
 
 /// Everything is planned before anything is written.
@@ -171,26 +186,13 @@ fn write_batch(
             Err(error) => Err(error.clone()),
         });
     }
-    refuse_duplicates(planned.iter().flatten().map(|(_, plan)| plan))?;
-    let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
-    for plan in planned {
-        // A statement that was rejected before it ran names no table.
-        let (table_name, outcome) = match plan {
-            Err(error) => (None, Err(error)),
-            Ok((prepared, (table, key))) => {
-                let written = prepared.run(transaction, &table, key)?;
-                super::add_capacity(&mut response.consumed_capacity, &table.schema.name, &written.consumed_capacity);
-                (Some(table.schema.name.clone()), written.outcome)
-            }
-        };
-        response.responses.push(BatchStatementResponse { table_name, outcome });
-    }
-    Ok(response)
+    run_batch(planned, |prepared, table, key| {
+        let written = prepared.run(transaction, table, key)?;
+        Ok((written.outcome, Some(written.consumed_capacity)))
+    })
 }
 
-type PlannedWrite = (Prepared, (Arc<TableEntry>, Key));
-
-fn plan_write(transaction: &Transaction<'_>, statement: &Write, return_old: bool) -> Result<PlannedWrite, Error> {
+fn plan_write(transaction: &Transaction<'_>, statement: &Write, return_old: bool) -> Result<Planned<Prepared>, Error> {
     let table = transaction.active_table(&statement.table)?;
     let prepared = write_statement::prepare(statement, &table, return_old)?;
     let key = prepared.check(&table)?;

@@ -228,7 +228,7 @@ fn delete(
     request: &DeleteTableRequest,
 ) -> Result<(DeleteTableResponse, Option<Vec<SourceId>>), Error> {
     let name = request.table_name.as_str();
-    let entry = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
+    let entry = transaction.known_table(&request.table_name)?;
     if entry.status == TableStatus::Deleting {
         return Err(Error::TableBeingDeleted(name.to_owned()));
     }

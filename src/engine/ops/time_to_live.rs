@@ -63,7 +63,7 @@ impl Engine {
 
 /// The list that was dropped.
 fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) -> Result<Option<SourceId>, Error> {
-    let table = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
+    let table = transaction.known_table(&request.table_name)?;
     let options = &transaction.shared.options;
     let now_ms = options.clock.now_ms();
     check(table.time_to_live.as_ref(), &request.specification, (now_ms, options.ttl_interval_ms))?;

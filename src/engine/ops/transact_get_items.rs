@@ -9,13 +9,13 @@ use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
 use crate::engine::base::item_key;
 use crate::engine::base::keys::EntryAddress;
 use crate::engine::catalog::TableEntry;
-use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::read::projected::{self, RequestedProjection};
 use crate::engine::runtime::{Engine, HeldValues, View};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{ConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::error::{StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
-use crate::model::{AttributeValue, Error, Item, Key};
+use crate::model::{Error, Item, Key};
 
 /// One read, checked.
 struct Planned {
@@ -33,7 +33,7 @@ impl Engine {
     pub fn transact_get_items(&self, request: &TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
         let mut projections = Vec::with_capacity(request.transact_items.len());
         for get in &request.transact_items {
-            get.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+            get.key.check_nesting()?;
             let asked = RequestedProjection::new(get.projection_expression.as_ref(), None)?;
             projections.push(parse_projection(asked, &get.placeholders)?);
         }
@@ -52,9 +52,9 @@ impl Engine {
             left = left.checked_sub(bytes).ok_or(TransactionError::TooLarge)?;
             record.map_or(Ok(()), |record| held.read(&record))?;
             response.responses.push(record.map(|record| item(record, read)).transpose()?.flatten());
-            let table = TRANSACTION_FACTOR * read_units(bytes, true);
-            view.charge_item(&read.table, &address, table)?;
-            let units = ConsumedCapacity { table, ..ConsumedCapacity::default() };
+            let units = TRANSACTION_FACTOR * read_units(bytes, true);
+            view.charge_item(&read.table, &address, units)?;
+            let units = ConsumedCapacity::of_table(units);
             super::add_capacity(&mut response.consumed_capacity, &read.table.schema.name, &units);
         }
         Ok(response)
@@ -87,9 +87,7 @@ fn plan(
 
 fn check(get: &TransactGet, table: &TableEntry, projection: Option<&ProjectionPaths>) -> Result<Key, Error> {
     let key = item_key::key_of_parameter(&table.schema.key, &get.key)?;
-    if let Some(paths) = projection {
-        projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema))?;
-    }
+    projected::check_no_path_into_keys(projection, &table.schema)?;
     Ok(key)
 }
 

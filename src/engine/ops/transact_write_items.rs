@@ -26,20 +26,15 @@ use crate::model::{AttributeValue, Error, Item, Key, TableName};
 impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.
     pub fn transact_write_items(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
-        match check_shape(&request) {
-            Ok(checked) => {
-                let token = request.client_request_token.clone().map(|token| (token, digest_of(&request.transact_items)));
-                let with_metrics = request.return_item_collection_metrics;
-                let run = move |transaction: &mut Transaction<'_>| {
-                    run(
-                        transaction,
-                        &Actions { actions: &request.transact_items, checked: &checked, token: token.as_ref(), with_metrics },
-                    )
-                };
-                self.shared.submit(run, done);
-            }
-            Err(error) => done.tell(Err(error)),
-        }
+        let checked = check_shape(&request).map(|checked| {
+            let token = request.client_request_token.clone().map(|token| (token, digest_of(&request.transact_items)));
+            (checked, token)
+        });
+        let run = move |transaction: &mut Transaction<'_>, (checked, token): &(Vec<Checked>, Option<(String, Digest)>)| {
+            let with_metrics = request.return_item_collection_metrics;
+            run(transaction, &Actions { actions: &request.transact_items, checked, token: token.as_ref(), with_metrics })
+        };
+        self.shared.submit_checked(checked, run, done);
     }
 }
 
@@ -61,7 +56,7 @@ fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Checked>, Erro
                 bytes += item.size();
             }
             TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => {
-                key.0.values().try_for_each(AttributeValue::check_nesting)?;
+                key.check_nesting()?;
                 bytes += key.size();
             }
         }
@@ -137,7 +132,7 @@ fn replay(actions: &[TransactWrite], digest: &Digest, remembered: &Remembered) -
             names.push(&write.table_name);
         }
     }
-    let units = remembered.read_units.iter().map(|units| ConsumedCapacity { table: f64::from(*units), ..Default::default() });
+    let units = remembered.read_units.iter().map(|units| ConsumedCapacity::of_table(f64::from(*units)));
     let consumed_capacity = names.into_iter().cloned().zip(units).collect();
     Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics: Vec::new(), is_replay: true })
 }
@@ -257,9 +252,9 @@ fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<V
     for Planned { stored, outcome } in planned {
         let mut units = match outcome {
             Outcome::Kept => {
-                let table = write_units(stored.item_bytes()?);
-                transaction.charge_table(&stored.table, &stored.address, table)?;
-                ConsumedCapacity { table, ..ConsumedCapacity::default() }
+                let units = write_units(stored.item_bytes()?);
+                transaction.charge_table(&stored.table, &stored.address, units)?;
+                ConsumedCapacity::of_table(units)
             }
             Outcome::Put(_) | Outcome::Updated(_) | Outcome::Deleted => {
                 write::replace(transaction, stored, outcome.item())?.consumed_capacity
@@ -276,8 +271,8 @@ fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
     let mut consumed = Vec::new();
     for Planned { stored, outcome } in planned {
         let bytes = stored.item_bytes()?.max(outcome.item().map_or(0, Item::size));
-        let table = TRANSACTION_FACTOR * read_units(bytes, true);
-        super::add_capacity(&mut consumed, &stored.table.schema.name, &ConsumedCapacity { table, ..Default::default() });
+        let units = ConsumedCapacity::of_table(TRANSACTION_FACTOR * read_units(bytes, true));
+        super::add_capacity(&mut consumed, &stored.table.schema.name, &units);
     }
     // Whole numbers, at most 200 for each of 100 items.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

@@ -127,7 +127,7 @@ fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
 }
 
 fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
-    let old = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
+    let old = transaction.known_table(&request.table_name)?;
     check_against(&old, request)?;
     // A table with less to it, or without its protection, is how room is made on a full disk.
     if request.index_updates.iter().flatten().all(|update| update.create.is_none()) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::projected::{self, KeyRoles};
+use super::projected;
 use super::source::ReadSource;
 use crate::codec::record::Record;
 use crate::expr::read_request::ReadFilter;
@@ -73,7 +73,7 @@ impl Filter {
     /// # Errors
     /// `PathIntoKey`.
     pub fn check_paths(&self, source: &ReadSource) -> Result<(), QueryError> {
-        projected::check_paths(&self.condition.paths(), KeyRoles::of_table(&source.table.schema))
+        projected::check_paths(&self.condition.paths(), &source.table.schema)
     }
 
     /// A queried index must have what is filtered on; a scanned one need not.

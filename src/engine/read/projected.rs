@@ -3,7 +3,7 @@
 use crate::expr::{PlaceholderUse, ProjectionPaths, legacy, projection};
 use crate::model::api::Placeholders;
 use crate::model::error::{ExpressionError, QueryError};
-use crate::model::{DocumentPath, Error, IndexSchema, KeySchema, TableSchema};
+use crate::model::{DocumentPath, Error, IndexSchema, TableSchema};
 
 /// The projection that a request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -58,37 +58,22 @@ pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
     ExpressionError::Mixed { legacy: legacy.to_owned(), expressions: expression.to_owned() }
 }
 
-/// The key attributes that count in a request.
-#[derive(Debug, Clone, Copy)]
-pub struct KeyRoles<'t> {
-    table: &'t KeySchema,
-    indexes: &'t [IndexSchema],
-}
-
-impl<'t> KeyRoles<'t> {
-    /// Those of the table and of every index, in reads as in writes (docs/dynamodb.md 6.3).
-    #[must_use]
-    pub fn of_table(schema: &'t TableSchema) -> Self {
-        Self { table: &schema.key, indexes: &schema.indexes }
+/// The role of an attribute in error texts, if it is a key of the table or of any index, in reads as in writes (docs/dynamodb.md 6.3).
+fn key_role(schema: &TableSchema, name: &str) -> Option<&'static str> {
+    if schema.key.contains(name) {
+        return Some("Key");
     }
-
-    /// The role of an attribute in error texts, if it is a key.
-    fn role(&self, name: &str) -> Option<&'static str> {
-        if self.table.contains(name) {
-            return Some("Key");
-        }
-        let mut attributes = self.indexes.iter().flat_map(IndexSchema::attributes);
-        attributes.any(|attribute| attribute.name == name).then_some("IndexKey")
-    }
+    let mut attributes = schema.indexes.iter().flat_map(IndexSchema::attributes);
+    attributes.any(|attribute| attribute.name == name).then_some("IndexKey")
 }
 
 /// Keys are scalars: no document path goes into one (docs/dynamodb.md 6.3).
 ///
 /// # Errors
 /// `PathIntoKey`.
-pub fn check_paths(paths: &[&DocumentPath], roles: KeyRoles<'_>) -> Result<(), QueryError> {
+pub fn check_paths(paths: &[&DocumentPath], schema: &TableSchema) -> Result<(), QueryError> {
     for path in paths.iter().filter(|path| !path.rest.is_empty()) {
-        if let Some(role) = roles.role(&path.head) {
+        if let Some(role) = key_role(schema, &path.head) {
             return Err(QueryError::PathIntoKey { role, name: path.head.clone() });
         }
     }
@@ -99,6 +84,7 @@ pub fn check_paths(paths: &[&DocumentPath], roles: KeyRoles<'_>) -> Result<(), Q
 ///
 /// # Errors
 /// `PathIntoKey`.
-pub fn check_no_path_into_keys(paths: &ProjectionPaths, roles: KeyRoles<'_>) -> Result<(), QueryError> {
-    check_paths(&paths.paths().iter().collect::<Vec<_>>(), roles)
+pub fn check_no_path_into_keys(projection: Option<&ProjectionPaths>, schema: &TableSchema) -> Result<(), QueryError> {
+    let paths = projection.map(ProjectionPaths::paths).unwrap_or_default();
+    check_paths(&paths.iter().collect::<Vec<_>>(), schema)
 }

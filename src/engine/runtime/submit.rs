@@ -34,6 +34,19 @@ impl Shared {
     }
 
     /// As [`Shared::submit`], compiled once for all changes.
+    /// The same with what was checked of a request; tells `done` at once why it is not legal.
+    pub(crate) fn submit_checked<C, T, F>(self: &Arc<Self>, checked: Result<C, Error>, mut run: F, done: Done<T>)
+    where
+        C: Send + 'static,
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>, &C) -> Result<T, Error> + Send + 'static,
+    {
+        match checked {
+            Ok(checked) => self.submit(move |transaction| run(transaction, &checked), done),
+            Err(error) => done.tell(Err(error)),
+        }
+    }
+
     fn submit_untyped(self: &Arc<Self>, run: Change, done: Done<()>) {
         self.store.submit(Box::new(SubmittedChange {
             shared: Arc::clone(self),

@@ -111,6 +111,22 @@ impl Transaction<'_> {
         self.catalog_changed()
     }
 
+    /// The version of the next change; it is taken only when it is used.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn next_version(&self) -> Result<Version, StoreError> {
+        self.shared.batch.next_version(self.read())
+    }
+
+    /// The table in any state.
+    ///
+    /// # Errors
+    /// `TableNotFound`; those of the store.
+    pub fn known_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+        catalog::known(self.table(name)?, name)
+    }
+
     /// Writes a table's entry as it is after a change; returns it.
     ///
     /// # Errors

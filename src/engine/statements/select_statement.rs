@@ -312,6 +312,5 @@ pub fn one(
     };
     let units = units_of(bytes);
     view.charge_item(table, &address, units)?;
-    let consumed_capacity = ConsumedCapacity { table: units, ..ConsumedCapacity::default() };
-    Ok(One { item, bytes, consumed_capacity })
+    Ok(One { item, bytes, consumed_capacity: ConsumedCapacity::of_table(units) })
 }

@@ -127,8 +127,7 @@ impl Prepared {
                 if matches!(error, Error::ConditionalCheckFailed { .. } | Error::Statement(StatementError::Duplicate)) {
                     transaction.charge_table(table, &stored.address, units)?;
                 }
-                let consumed_capacity = ConsumedCapacity { table: units, ..ConsumedCapacity::default() };
-                Ok(Written { outcome: Err(without_words(error)), consumed_capacity })
+                Ok(Written { outcome: Err(without_words(error)), consumed_capacity: ConsumedCapacity::of_table(units) })
             }
         }
     }

@@ -37,7 +37,7 @@ pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_ty
     let now_ms = transaction.now_ms();
     let name = free_name(transaction.read(), table, now_ms)?;
     // The beginning has a number of its own, which no record has: to read at it and after it is to read everything.
-    let first = transaction.shared.batch.next_version(transaction.read())?;
+    let first = transaction.next_version()?;
     transaction.shared.batch.take_version(first);
     let definition = Definition {
         id,
@@ -65,7 +65,7 @@ pub fn disable(transaction: &mut Transaction<'_>, table: &mut TableEntry) -> Res
     let name = StreamName { table_name: table.schema.name.clone(), label: stream.label.clone() };
     Arc::make_mut(&mut table.schema).settings.stream = None;
     let Some(mut definition) = read_definition(transaction.read(), &name)? else { return Ok(()) };
-    let next = transaction.shared.batch.next_version(transaction.read())?;
+    let next = transaction.next_version()?;
     let ending = next.saturating_sub(1).max(definition.first);
     // The last version given, so that a reader who is behind it has seen all.
     definition.closed = Some((ending, transaction.now_ms()));

@@ -101,14 +101,9 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
     let horizon_ms = transaction.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let read = transaction.read();
     let Some(mut definition) = super::read_definition(read, name)? else { return Ok(false) };
-    let mut doomed = Vec::new();
-    read.walk(&keys::stream_records_from(definition.id, 0), Direction::Forward, &mut |key, value| {
+    let doomed = walks::take_while(read, &keys::stream_records_from(definition.id, 0), RECORDS_PER_JOB, |key, value| {
         let is_old = StoredRecord::parse(value).is_ok_and(|record| record.created_ms < horizon_ms);
-        match keys::version_of(key).filter(|_| is_old && doomed.len() < RECORDS_PER_JOB) {
-            Some(version) => doomed.push(version),
-            None => return ControlFlow::Break(()),
-        }
-        ControlFlow::Continue(())
+        keys::version_of(key).filter(|_| is_old)
     })?;
     if let Some(last) = doomed.last() {
         definition.trimmed = *last;

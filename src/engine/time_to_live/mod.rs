@@ -7,17 +7,16 @@
 
 pub mod build;
 
-use std::ops::ControlFlow;
-
 use super::base::item_key;
 use super::base::keys::{self, EntryAddress, SourceId, Space, StoreKey};
+use super::base::walks;
 use super::catalog::TableEntry;
 use super::runtime::Transaction;
 
 use crate::codec::record::Record;
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Key, Number};
-use crate::store::{Direction, Read};
+use crate::store::Read;
 
 /// When an item with this value expires, in milliseconds since the epoch, fractions cut off: the whole number of milliseconds `now`
 /// is later than the value exactly when it is later than this. Values that are no number, negative or beyond any clock never expire.
@@ -94,12 +93,9 @@ pub fn listed(
     (from_ms, before_ms): (u64, u64),
     count: usize,
 ) -> Result<Vec<(u64, Vec<u8>)>, StoreError> {
-    let mut found = Vec::new();
-    read.walk(&keys::expiries_between(list, from_ms, before_ms), Direction::Forward, &mut |key, _| {
-        found.extend(keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())));
-        if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
-    Ok(found)
+    walks::take_while(read, &keys::expiries_between(list, from_ms, before_ms), count, |key, _| {
+        keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec()))
+    })
 }
 
 /// The key of the item that an expiry is of; `None` when it has another time by now.

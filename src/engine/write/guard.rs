@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::stored::Stored;
 use crate::engine::catalog::TableEntry;
-use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::read::projected;
 use crate::expr::{Condition, PlaceholderUse, condition, legacy, placeholders};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition};
 use crate::model::error::expression::ExpressionParameter;
@@ -68,7 +68,7 @@ impl Guard {
     /// `PathIntoKey`.
     pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
         let Some(condition) = &self.condition else { return Ok(()) };
-        Ok(projected::check_paths(&condition.paths(), KeyRoles::of_table(&table.schema))?)
+        Ok(projected::check_paths(&condition.paths(), &table.schema)?)
     }
 
     /// Holds the stored item against precondition and condition.

@@ -190,7 +190,7 @@ impl ItemChange {
     /// Encodes the new item and compares it with the stored one.
     fn prepare(transaction: &Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Self, StoreError> {
         let modified_ms = transaction.now_ms();
-        let next = transaction.shared.batch.next_version(transaction.read())?;
+        let next = transaction.next_version()?;
         let first: Vec<&str> = stored.table.schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
         let record = new.map(|item| record::encode(item, &first, next, modified_ms));
         let old = stored.record()?;
@@ -199,7 +199,7 @@ impl ItemChange {
         let old_bytes = old.map(|record| record.item_bytes() as usize);
         let new_bytes = new.map(|record| record.item_bytes() as usize);
         let table_units = write_units(old_bytes.unwrap_or(0).max(new_bytes.unwrap_or(0)));
-        let consumed_capacity = ConsumedCapacity { table: table_units, ..ConsumedCapacity::default() };
+        let consumed_capacity = ConsumedCapacity::of_table(table_units);
         let version = if is_same { old.map_or(0, |record| record.version()) } else { next };
         Ok(Self { record, old_bytes, new_bytes, is_same, modified_ms, applied: Applied { version, consumed_capacity } })
     }

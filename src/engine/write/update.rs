@@ -6,7 +6,7 @@ use super::guard::Guard;
 use super::stored::Stored;
 use crate::engine::catalog::TableEntry;
 use crate::engine::index;
-use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::read::projected;
 use crate::expr::update::{self, Action, Effect, SetValue, Term, Update};
 use crate::expr::{PlaceholderUse, legacy, placeholders};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateParameter, UpdateReturnValues};
@@ -81,7 +81,7 @@ impl UpdatePlan {
             if let Some(name) = update.key_attribute(&table.schema.key) {
                 return Err(UpdateError::KeyAttribute(name.to_owned()).into());
             }
-            projected::check_paths(&update.paths(), KeyRoles::of_table(&table.schema))?;
+            projected::check_paths(&update.paths(), &table.schema)?;
         }
         self.guard.check_paths(table)
     }

@@ -143,6 +143,12 @@ pub struct ConsumedCapacity {
 }
 
 impl ConsumedCapacity {
+    /// Units of the table alone.
+    #[must_use]
+    pub fn of_table(units: f64) -> Self {
+        Self { table: units, ..Self::default() }
+    }
+
     /// `CapacityUnits`: the sum of all arms.
     #[must_use]
     pub fn total(&self) -> f64 {

@@ -177,4 +177,3 @@ fn used_bytes(environment: &Environment) -> Result<u64, StoreError> {
 fn file_bytes(path: &Path) -> Result<u64, StoreError> {
     Ok(fs::metadata(path).map_err(|error| failed("cannot see the data file", &error))?.len())
 }
-

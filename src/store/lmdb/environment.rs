@@ -123,7 +123,6 @@ impl LmdbEnvironment {
         })
     }
 
-
     /// A read transaction of the last commit.
     pub fn snapshot(&self) -> Result<LongKeys<Snapshot<'_>>, StoreError> {
         let (mut readers_cleared, mut reopened) = (false, false);

@@ -63,4 +63,3 @@ pub(super) fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreErr
     let other = || failed(format_args!("{:?}", directory.path().join(LOCKS_FILE)), error);
     not_writable(directory, error).unwrap_or_else(other)
 }
-

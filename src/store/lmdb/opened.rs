@@ -59,7 +59,6 @@ impl Opened {
         self.environment.as_ref().ok_or(Error::Panic)
     }
 
-
     /// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
     pub fn used_bytes(&self) -> u64 {
         let pages = self.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);

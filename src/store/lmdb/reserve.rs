@@ -140,7 +140,6 @@ fn grow(file: &File, wanted_bytes: u64, missing_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-
 fn fill_lock_file(path: &Path) -> io::Result<()> {
     let file = open_to_write(path)?;
     match allocate(&file, 0, LOCK_BYTES, true) {

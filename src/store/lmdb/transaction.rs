@@ -117,7 +117,6 @@ impl RawWrite for Batch<'_> {
     }
 }
 
-
 /// Of a read transaction the number of the commit that it shows, of a write transaction the number that its commit will have.
 #[allow(unsafe_code)]
 pub(super) fn transaction_id(transaction: &impl lmdb::Transaction) -> u64 {

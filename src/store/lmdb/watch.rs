@@ -41,7 +41,6 @@ impl Watcher {
     }
 }
 
-
 fn mark(sender: &SyncSender<()>, event: notify::Result<Event>) {
     let relevant = match event {
         Ok(event) => {
