@@ -9,7 +9,6 @@
 //! version is at most V, and the old images in history whose version is at most V.** Items changed after V have a later version,
 //! and their image as of V was left by the first change after V.
 
-
 use super::base::keys::{self, SourceId, Space, StoreKey};
 use super::base::parts::{Long, bytes_of, parts_of};
 use super::base::walks;

@@ -77,15 +77,8 @@ impl Gate {
     }
 
     fn serves(&self, host: &str) -> bool {
-        let address: Option<IpAddr> = host.trim_start_matches('[').trim_end_matches(']').parse().ok();
-        match address {
-            Some(address) => address.is_loopback() || self.any_address || self.names(host),
-            None => is_loopback_name(host) || self.names(host),
-        }
-    }
-
-    fn names(&self, host: &str) -> bool {
-        self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host))
+        let is_named = self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
+        is_named || is_loopback(host) || self.any_address && address_of(host).is_some()
     }
 
     fn trusts(&self, origin: &str) -> bool {
@@ -94,16 +87,18 @@ impl Gate {
         }
         // `null`, which sandboxed pages and files send, has no host and is nobody's.
         let Some((scheme, host)) = origin.split_once("://") else { return false };
-        if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
-            return false;
-        }
-        let host = without_port(host);
-        let address: Option<IpAddr> = host.trim_start_matches('[').trim_end_matches(']').parse().ok();
-        address.map_or_else(|| is_loopback_name(host), |address| address.is_loopback())
+        ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) && is_loopback(without_port(host))
     }
 }
 
-fn is_loopback_name(host: &str) -> bool {
+fn address_of(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+fn is_loopback(host: &str) -> bool {
+    if let Some(address) = address_of(host) {
+        return address.is_loopback();
+    }
     let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     host == "localhost" || host.ends_with(".localhost")
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::attribute_value::AttributeType;
 use super::names::{IndexName, TableName};
-use super::settings::{TableSettings, ThroughputSettings};
+use super::settings::{TableSettings, ThroughputSettings, WarmThroughput};
 
 /// HASH or RANGE, as DynamoDB's `KeyType` spells them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,6 +84,15 @@ pub enum Projection {
 pub struct ProvisionedThroughput {
     pub read_capacity_units: u64,
     pub write_capacity_units: u64,
+}
+
+impl From<ProvisionedThroughput> for WarmThroughput {
+    fn from(units: ProvisionedThroughput) -> Self {
+        Self {
+            read_units_per_second: Some(units.read_capacity_units.cast_signed()),
+            write_units_per_second: Some(units.write_capacity_units.cast_signed()),
+        }
+    }
 }
 
 /// Warm throughput of an on-demand table that asked for none (docs/dynamodb.md 11.2).

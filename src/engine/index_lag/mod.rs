@@ -18,8 +18,8 @@ pub use pending::Pending;
 
 use super::base::keys::{SourceId, Space, StoreKey};
 use super::base::walks;
-use super::catalog::index_life::Lag;
 use super::catalog::TableEntry;
+use super::catalog::index_life::Lag;
 use super::runtime::{Engine, Shared, Transaction};
 use crate::model::api::{IndexLag, Version};
 use crate::model::error::{StoreError, UpdateTableError};

@@ -12,7 +12,6 @@ use crate::model::api::{IndexDefinition, UpdateTableRequest};
 use crate::model::error::{LimitError, NotFoundError, StoreError, UpdateTableError};
 use crate::model::limits::GLOBAL_INDEXES_MAX;
 use crate::model::schema::{BillingMode, KeyAttribute};
-use crate::model::settings::OnDemandThroughput;
 use crate::model::{Error, IndexKind, IndexSchema, TableSchema};
 
 /// Checks that every index named is a global index of the table, or is to be created. One that is being removed still counts.
@@ -101,7 +100,9 @@ fn check_against_table(table: &TableSchema, index: &IndexSchema, creation: &Inde
         (BillingMode::PayPerRequest, Some(_)) => return Err(UpdateTableError::CreateThroughputOnDemand(name())),
         (BillingMode::Provisioned, Some(_)) | (BillingMode::PayPerRequest, None) => {}
     }
-    if let (BillingMode::Provisioned, Some(member)) = (table.billing_mode, first_maximum(creation.settings.on_demand)) {
+    if let (BillingMode::Provisioned, Some(member)) =
+        (table.billing_mode, update_throughput::first_maximum(creation.settings.on_demand))
+    {
         return Err(UpdateTableError::OnDemandOnProvisioned(member));
     }
     let known: Vec<(&KeyAttribute, &str)> = typed(table).collect();
@@ -130,8 +131,4 @@ fn key_roles<'a>(
 /// `pk:S:HASH`.
 fn element(attribute: &KeyAttribute, role: &str) -> String {
     format!("{}:{}:{role}", attribute.name, attribute.attribute_type.as_attribute_type().tag())
-}
-
-fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
-    update_throughput::maxima_members(maxima).into_iter().find(|(_, units)| units.is_some()).map(|(member, _)| member)
 }

@@ -54,11 +54,7 @@ fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     }
     update_throughput::check_request(request)?;
     check_combination(request)?;
-    let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
-    for creation in creations {
-        update_indexes::check_creation(creation, request)?;
-    }
-    Ok(())
+    request.index_creations().try_for_each(|creation| update_indexes::check_creation(creation, request))
 }
 
 fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
@@ -130,7 +126,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     let old = transaction.known_table(&request.table_name)?;
     check_against(&old, request)?;
     // A table with less to it, or without its protection, is how room is made on a full disk.
-    if request.index_updates.iter().flatten().all(|update| update.create.is_none()) {
+    if request.index_creations().next().is_none() {
         transaction.removes();
     }
     let now_ms = transaction.now_ms();
@@ -149,8 +145,9 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     }
     let schemas = table_description.schema.indexes.iter_mut();
     for (schema, state) in schemas.zip(&mut table_description.indexes) {
-        let mut updates = request.index_updates.iter().flatten().filter_map(|update| update.update.as_ref());
-        if let (true, Some((index, _))) = (updates.any(|change| change.name == schema.name), old.index(&schema.name)) {
+        if let (true, Some((index, _))) =
+            (request.index_changes().any(|change| change.name == schema.name), old.index(&schema.name))
+        {
             schema.throughput = index.throughput;
             state.status = TableStatus::Updating;
         }
@@ -274,7 +271,7 @@ fn check_one(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64, has_st
             (_, enabled) => *has_stream = enabled,
         }
     }
-    for creation in request.index_updates.iter().flatten().filter_map(|update| update.create.as_deref()) {
+    for creation in request.index_creations() {
         update_indexes::define(Arc::make_mut(&mut new.schema), creation, request)?;
     }
     Ok(new)

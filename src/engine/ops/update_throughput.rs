@@ -11,7 +11,7 @@ use crate::model::api::update_table::IndexChange;
 use crate::model::error::{LimitError, SchemaError, UpdateTableError};
 use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
-use crate::model::settings::{OnDemandThroughput, WarmThroughput};
+use crate::model::settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput};
 use crate::model::{Error, IndexKind, TableSchema};
 
 /// The checks that need no table.
@@ -23,7 +23,7 @@ pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     }
     request.throughput.map_or(Ok(()), check_units)?;
     request.on_demand.map_or(Ok(()), |maxima| check_maxima(maxima, "table"))?;
-    for change in index_changes(request) {
+    for change in request.index_changes() {
         let name = change.name.as_str();
         if change.throughput.is_none() && change.on_demand.is_none() && change.warm.is_none() {
             return Err(UpdateTableError::EmptyIndexUpdate(name.to_owned()).into());
@@ -31,10 +31,6 @@ pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
         change.on_demand.map_or(Ok(()), |maxima| check_maxima(maxima, &of_index(name)))?;
     }
     Ok(())
-}
-
-fn index_changes(request: &UpdateTableRequest) -> impl Iterator<Item = &IndexChange> + Clone {
-    request.index_updates.iter().flatten().filter_map(|update| update.update.as_ref())
 }
 
 /// How some texts name an index.
@@ -45,15 +41,19 @@ fn of_index(name: &str) -> String {
 /// The bounds of indexes' units and the account's maximum, which clients take for a reason to try again: told when table and indexes
 /// were found (docs/dynamodb.md 2.6).
 pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), Error> {
-    let of_indexes = index_changes(request).filter_map(|change| change.throughput);
+    let of_indexes = request.index_changes().filter_map(|change| change.throughput);
     of_indexes.clone().try_for_each(check_units)?;
-    let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
-    let of_new = creations.filter_map(|creation| creation.throughput);
+    let of_new = request.index_creations().filter_map(|creation| creation.throughput);
     Ok(request.throughput.into_iter().chain(of_indexes).chain(of_new).try_for_each(check_table_maximum)?)
 }
 
-pub(super) fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {
+fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {
     [("MaxReadRequestUnits", maxima.max_read_request_units), ("MaxWriteRequestUnits", maxima.max_write_request_units)]
+}
+
+/// The first maximum that is given.
+pub(super) fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
+    maxima_members(maxima).into_iter().find(|(_, units)| units.is_some()).map(|(member, _)| member)
 }
 
 /// As [`check_maxima`], of an index.
@@ -76,19 +76,30 @@ pub struct Throughputs<'r> {
     pub now_ms: u64,
 }
 
-impl Throughputs<'_> {
+/// What is asked for the table, or for one of its indexes.
+struct Asked<'r> {
+    index: Option<&'r str>,
+    units: Option<ProvisionedThroughput>,
+    maxima: Option<OnDemandThroughput>,
+    warm: Option<WarmThroughput>,
+}
+
+impl<'r> Throughputs<'r> {
+    fn asked(&self) -> impl Iterator<Item = Asked<'r>> + use<'r> {
+        let UpdateTableRequest { throughput: units, on_demand: maxima, warm, .. } = *self.request;
+        std::iter::once(Asked { index: None, units, maxima, warm }).chain(self.request.index_changes().map(|change| {
+            let IndexChange { name, throughput: units, on_demand: maxima, warm } = change;
+            Asked { index: Some(name.as_str()), units: *units, maxima: *maxima, warm: *warm }
+        }))
+    }
+
     /// Makes the changes in `new`, a copy of the old entry.
     pub fn apply(&self, new: &mut TableEntry) -> Result<(), Error> {
         let mode = self.request.billing_mode.unwrap_or(self.old.schema.billing_mode);
         self.check_mode(mode)?;
         Arc::make_mut(&mut new.schema).billing_mode = mode;
-        if let Some(units) = self.request.throughput {
-            self.change(new, None, units)?;
-        }
-        for change in index_changes(self.request) {
-            if let Some(units) = change.throughput {
-                self.change(new, Some(change.name.as_str()), units)?;
-            }
+        for Asked { index, units, .. } in self.asked() {
+            units.map_or(Ok(()), |units| self.change(new, index, units))?;
         }
         let schema = Arc::make_mut(&mut new.schema);
         if mode != self.old.schema.billing_mode {
@@ -100,22 +111,19 @@ impl Throughputs<'_> {
 
     fn check_mode(&self, mode: BillingMode) -> Result<(), Error> {
         if mode == BillingMode::PayPerRequest {
-            if self.request.throughput.is_some() {
-                return Err(SchemaError::ThroughputOnDemand.into());
-            }
-            let with_units = index_changes(self.request).find(|change| change.throughput.is_some());
-            return match with_units {
-                Some(change) => Err(UpdateTableError::IndexThroughputOnDemand(change.name.as_str().to_owned()).into()),
+            return match self.asked().find(|asked| asked.units.is_some()).map(|asked| asked.index) {
+                Some(None) => Err(SchemaError::ThroughputOnDemand.into()),
+                Some(Some(index)) => Err(UpdateTableError::IndexThroughputOnDemand(index.to_owned()).into()),
                 None => Ok(()),
             };
         }
         if self.old.schema.billing_mode == BillingMode::Provisioned {
             return Ok(());
         }
-        let has_units = |name| index_changes(self.request).any(|change| change.name == name && change.throughput.is_some());
-        let indexes = self.old.schema.indexes_of(IndexKind::Global).map(|index| index.name.clone());
-        match indexes.into_iter().find(|name| !has_units(name.clone())) {
-            Some(name) => Err(UpdateTableError::IndexThroughputRequired(name.as_str().to_owned()).into()),
+        let has_units = |name: &str| self.asked().any(|asked| asked.index == Some(name) && asked.units.is_some());
+        let mut indexes = self.old.schema.indexes_of(IndexKind::Global).map(|index| index.name.as_str());
+        match indexes.find(|name| !has_units(name)) {
+            Some(name) => Err(UpdateTableError::IndexThroughputRequired(name.to_owned()).into()),
             None => Ok(()),
         }
     }
@@ -140,11 +148,11 @@ impl Throughputs<'_> {
             };
             self.record(history, old, units)?;
         }
-        let reached = WarmThroughput {
-            read_units_per_second: Some(warm.read_capacity_units.max(units.read_capacity_units).cast_signed()),
-            write_units_per_second: Some(warm.write_capacity_units.max(units.write_capacity_units).cast_signed()),
+        let reached = ProvisionedThroughput {
+            read_capacity_units: warm.read_capacity_units.max(units.read_capacity_units),
+            write_capacity_units: warm.write_capacity_units.max(units.write_capacity_units),
         };
-        schema.throughput_settings_mut(index).into_iter().for_each(|settings| settings.warm = reached);
+        schema.throughput_settings_mut(index).into_iter().for_each(|settings| settings.warm = reached.into());
         Ok(())
     }
 
@@ -174,20 +182,13 @@ impl Throughputs<'_> {
 
     /// What a change of the billing mode takes with it: on demand the units, provisioned the maxima. Warm throughput stays.
     fn switch(&self, schema: &mut TableSchema, mode: BillingMode) {
-        let global: Vec<String> =
-            self.old.schema.indexes_of(IndexKind::Global).map(|index| index.name.as_str().to_owned()).collect();
-        let places: Vec<Option<&str>> = std::iter::once(None).chain(global.iter().map(|name| Some(name.as_str()))).collect();
-        for place in places {
-            let Some(settings) = schema.throughput_settings_mut(place) else { continue };
-            if mode == BillingMode::Provisioned {
-                settings.on_demand = OnDemandThroughput::default();
-                continue;
-            }
-            let warm = self.old.schema.effective_warm(place);
-            settings.warm = WarmThroughput {
-                read_units_per_second: Some(warm.read_capacity_units.cast_signed()),
-                write_units_per_second: Some(warm.write_capacity_units.cast_signed()),
-            };
+        let switch = |settings: &mut ThroughputSettings, index| match mode {
+            BillingMode::Provisioned => settings.on_demand = OnDemandThroughput::default(),
+            BillingMode::PayPerRequest => settings.warm = self.old.schema.effective_warm(index).into(),
+        };
+        switch(&mut schema.settings.throughput, None);
+        for index in schema.indexes.iter_mut().filter(|index| index.kind == IndexKind::Global) {
+            switch(&mut index.settings, Some(index.name.as_str()));
         }
         if mode == BillingMode::PayPerRequest {
             schema.throughput = None;
@@ -196,11 +197,9 @@ impl Throughputs<'_> {
     }
 
     fn change_maxima(&self, schema: &mut TableSchema, mode: BillingMode) -> Result<(), UpdateTableError> {
-        let of_indexes = index_changes(self.request).map(|change| (Some(change.name.as_str()), change.on_demand));
-        for (index, maxima) in std::iter::once((None, self.request.on_demand)).chain(of_indexes) {
+        for Asked { index, maxima, .. } in self.asked() {
             let Some(maxima) = maxima else { continue };
-            let given = maxima_members(maxima).into_iter().find(|(_, units)| units.is_some());
-            if let (BillingMode::Provisioned, Some((member, _))) = (mode, given) {
+            if let (BillingMode::Provisioned, Some(member)) = (mode, first_maximum(maxima)) {
                 return Err(UpdateTableError::OnDemandOnProvisioned(member));
             }
             let Some(settings) = schema.throughput_settings_mut(index) else { continue };
@@ -215,8 +214,7 @@ impl Throughputs<'_> {
     }
 
     fn change_warm(&self, schema: &mut TableSchema) -> Result<(), Error> {
-        let of_indexes = index_changes(self.request).map(|change| (Some(change.name.as_str()), change.warm));
-        for (index, warm) in std::iter::once((None, self.request.warm)).chain(of_indexes) {
+        for Asked { index, warm, .. } in self.asked() {
             let Some(warm) = warm else { continue };
             let current = schema.effective_warm(index);
             let of = index.map_or_else(|| "table".to_owned(), of_index);

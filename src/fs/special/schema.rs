@@ -132,7 +132,7 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
 /// What the index would come to that a step makes, if it makes one.
 fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Error> {
     let Some(request) = update_request(step).transpose()? else { return Ok(None) };
-    let Some(index) = request.index_updates.iter().flatten().find_map(|update| update.create.as_deref()) else { return Ok(None) };
+    let Some(index) = request.index_creations().next() else { return Ok(None) };
     let (forecast, layout) = (mount.db.forecast_index(&request, index)?, mount.db.layout());
     Ok(forecast.zip(layout).map(|(forecast, layout)| forecast::json(&forecast, layout.prices())))
 }

@@ -30,6 +30,18 @@ pub struct IndexForecast {
     pub examples: Vec<Absence>,
 }
 
+impl UpdateTableRequest {
+    /// The indexes to be created.
+    pub fn index_creations(&self) -> impl Iterator<Item = &IndexDefinition> {
+        self.index_updates.iter().flatten().filter_map(|update| update.create.as_deref())
+    }
+
+    /// The changes of indexes that stay.
+    pub fn index_changes(&self) -> impl Iterator<Item = &IndexChange> + Clone {
+        self.index_updates.iter().flatten().filter_map(|update| update.update.as_ref())
+    }
+}
+
 declare! { $ update_table
     #[derive(Eq)]
     UpdateTableRequest = "UpdateTableInput" by check_update fn new(table_name: TableName) {
