@@ -240,7 +240,7 @@ fn fstab_lines_mount() {
     fstab(format!("{data} {point} fuse.ddbfs ro 0 0"));
     let out = ok(
         mount.dir.path(),
-        "mkdir bin && cp $(command -v ddbfs) bin/ && unshare -m bash -ec 'mount --bind bin /usr/local/bin; mount -T fstab mnt; ls -d mnt/Pets/items; umount mnt'",
+        "mkdir bin && cp $(command -v ddbfs) bin/ && unshare -m bash -ec 'umount -l -a -t fuse,fuse.ddbfs || true; mount --bind bin /usr/local/bin; mount -T fstab mnt; ls -d mnt/Pets/items; umount mnt'",
     );
     assert_eq!(out, "mnt/Pets/items\n");
 

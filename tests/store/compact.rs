@@ -110,7 +110,7 @@ fn compact_says_what_room_it_needs() {
     let dir = tempfile::tempdir().unwrap();
     let data = grown(dir.path());
     // A full disk is a small file system in memory that holds the data file, in a mount namespace of its own.
-    let script = "mount -t tmpfs -o size=$SIZE,mode=700 full \"$DISK\" && cp \"$FROM/data.mdb\" \"$DISK\" && \"$0\" compact --data \"$DISK\"; \
+    let script = "umount -l -a -t fuse,fuse.ddbfs; mount -t tmpfs -o size=$SIZE,mode=700 full \"$DISK\" && cp \"$FROM/data.mdb\" \"$DISK\" && \"$0\" compact --data \"$DISK\"; \
         status=$?; cmp \"$FROM/data.mdb\" \"$DISK/data.mdb\" && ls \"$DISK\" && exit $status";
     let disk = dir.path().join("disk");
     std::fs::create_dir(&disk).unwrap();

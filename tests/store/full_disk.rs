@@ -34,8 +34,10 @@ fn on_small_disk(test: &str) {
     let is_root = unsafe { libc::geteuid() } == 0;
     let namespaces: &[&str] = if is_root { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
     let test = test_name(module_path!(), test);
-    let script =
-        format!("mount -t tmpfs -o size={DISK_MIB}m,mode=700 full \"${DIR}\" && exec \"$0\" --ignored --exact {test} --nocapture");
+    // Of the tests beside no mount is kept here: it would outlive its umount.
+    let script = format!(
+        "umount -l -a -t fuse,fuse.ddbfs; mount -t tmpfs -o size={DISK_MIB}m,mode=700 full \"${DIR}\" && exec \"$0\" --ignored --exact {test} --nocapture"
+    );
     let mut child = Command::new("unshare");
     let child = child.args(namespaces).args(["sh", "-c", &script]).arg(std::env::current_exe().unwrap()).env(DIR, dir.path());
     let output = child.output().expect("unshare of util-linux");

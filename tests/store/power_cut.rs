@@ -311,7 +311,7 @@ fn told(command: &mut Command) -> (bool, String) {
 /// On a file system that is mounted read-only.
 fn mounted_read_only(dir: &Path) -> (bool, String) {
     let namespaces: &[&str] = if is_root() { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
-    let script = "mount --bind \"$DIR\" \"$DIR\" && mount -o remount,ro,bind \"$DIR\" && exec \"$0\" dump Pets --data \"$DIR\"";
+    let script = "umount -l -a -t fuse,fuse.ddbfs; mount --bind \"$DIR\" \"$DIR\" && mount -o remount,ro,bind \"$DIR\" && exec \"$0\" dump Pets --data \"$DIR\"";
     told(Command::new("unshare").args(namespaces).args(["sh", "-c", script, DDBFS]).env("DIR", dir))
 }
 
