@@ -187,7 +187,8 @@ pub trait Store: Send + Sync {
     /// map waits until all views of this process are gone.
     fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError>;
 
-    /// Queues a job for the writer thread; returns at once, unless this thread [leads](lead). The queue has no bound of its own: front ends bound what is in flight.
+    /// Queues a job for the writer thread and returns at once, unless the job commits on this thread ([`WriteJob::commit_inline`]). The
+    /// queue has no bound of its own: front ends bound what is in flight.
     fn submit(&self, job: Box<dyn WriteJob>);
 
     /// Number of the last commit of any process; changes exactly when the content may have. A snapshot taken afterwards may still be

@@ -249,7 +249,7 @@ fn a_closed_store_ends_queued_jobs_and_refuses_further_ones() {
     });
 }
 
-/// Submits as [`lead`] until the job is led, or so often; its threads in the end: of the run, and of its end.
+/// Submits inline until the job runs on this thread, or so often; its threads in the end: of the run, and of its end.
 fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
     let mut last = None;
     for _ in 0..tries {

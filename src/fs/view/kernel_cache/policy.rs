@@ -57,7 +57,7 @@ impl KernelCache {
         Lasting { name: Duration::ZERO, ..lasting }
     }
 
-    /// [`KernelCache::item_lasting`], unless it is about to be renamed.
+    /// How long an item's answer may last: not at all while it is about to be renamed.
     pub fn unmoved_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
         if self.moving.holds(attr.ino) { Lasting::NOT } else { self.item_lasting(caller, attr) }
     }
