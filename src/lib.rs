@@ -34,7 +34,7 @@
 //! open         format, what was left undone   ops/       an operation a file             check/        everything recomputed
 //! background/  rounds beside the requests     jobs/      copies in pieces                statements/   PartiQL
 //! write/       one item's change              read/      Query and Scan pages            index_life/   indexes made and dropped
-//! streams/ time_to_live/ index_lag/ history parked purge tokens table_states             a feature each, beside each other
+//! streams/ time_to_live  index_lag  history parked purge tokens table_states             a feature each, beside each other
 //! runtime/     transactions, views, threads   meter/     what was consumed               partitions/   the model, throttle
 //! account/     backups, jobs as records       catalog/   tables as plain data            base/         keys, counters, the clock
 //! ```

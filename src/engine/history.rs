@@ -9,14 +9,9 @@
 //! version is at most V, and the old images in history whose version is at most V.** Items changed after V have a later version,
 //! and their image as of V was left by the first change after V.
 
-use super::base::keys::{self, SourceId, Space, StoreKey};
-use super::base::parts::{Long, bytes_of, parts_of};
-use super::base::walks;
-use super::catalog::TableEntry;
+use super::base::stored::{Long, bytes_of, parts_of};
+use super::prelude::*;
 use super::runtime::Transaction;
-use crate::model::api::Version;
-use crate::model::error::StoreError;
-use crate::store::{KeyRange, Read};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Expired records removed with each one written: more than one, so that a backlog shrinks.

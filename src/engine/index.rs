@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::base::capacity::write_units;
 use super::base::item_key::{self, KeyRole, is_empty_key, key_bytes};
-use super::base::keys::{EntryAddress, SourceId};
-use super::catalog::TableEntry;
+use super::base::write_units;
+use super::prelude::*;
 use crate::model::error::{KeyError, UpdateError, ValueError};
 use crate::model::limits::{ITEM_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{AttributeValue, Error, IndexKind, IndexSchema, Item, Key, KeySchema, Projection};
+use crate::model::{KeySchema, Projection};
 
 /// An index of a table with its place in the store.
 #[derive(Debug, Clone, Copy)]

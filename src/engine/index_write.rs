@@ -1,14 +1,11 @@
 //! Writes the entries of one index with their item collections and counters.
 
 use super::base::counters::{CollectionValue, CounterDelta, new_collection, signed};
-use super::base::keys::{SourceId, StoreKey};
 use super::index::{self, IndexEntry, IndexView, Transition};
+use super::prelude::*;
 use super::runtime::Transaction;
-use crate::codec::digest::Digest;
 use crate::codec::record;
-use crate::model::api::Version;
-use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Item, Projection};
+use crate::model::Projection;
 
 /// The write that an entry is of.
 #[derive(Debug, Clone, Copy)]

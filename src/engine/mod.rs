@@ -17,7 +17,7 @@
 //!
 //! index_life/      indexes that UpdateTable makes and drops, online
 //!
-//! index_lag/       global indexes that show writes late
+//! index_lag        global indexes that show writes late
 //! table_states     tables that take their time to come and go
 //!
 //! history          old images, for copies as of an earlier moment
@@ -26,7 +26,7 @@
 //! purge            removal of dropped tables in the background
 //! read/            Query and Scan pages
 //! streams/         records of changes
-//! time_to_live/    items that expire
+//! time_to_live     items that expire
 //! tokens           client request tokens of transactions
 //!
 //! runtime/         the running engine: what operations share, transactions, views, threads
@@ -41,6 +41,7 @@
 //! catalog/         tables as plain data: definitions, states, ids; their stored form and a cache
 //!
 //! base/            keys of the store, stored forms and their versions, counters, capacity units
+//! prelude          what many files name, of base, catalog and the layers below the engine
 //! ```
 //!
 //! A feature is in the room of its name what it adds to a write or a read; what it does by itself, later, is in `background` or `jobs`;
@@ -62,6 +63,7 @@ mod open;
 pub(crate) mod ops;
 pub mod parked;
 pub(crate) mod partitions;
+mod prelude;
 mod purge;
 pub(crate) mod read;
 pub(crate) mod runtime;

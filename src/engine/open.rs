@@ -1,12 +1,9 @@
 //! The beginning of an engine: the store's format, what an earlier process left undone, the threads; and its end.
 
-use std::sync::Arc;
-
-use super::background;
+use super::prelude::*;
 use super::runtime::batch::{FORMAT_VERSION, format_version};
 use super::runtime::{Background, Engine, EngineOptions, Shared};
-use super::{jobs, purge, tokens};
-use crate::model::Error;
+use super::{background, jobs, purge, tokens};
 use crate::store::{Keeper, Store};
 
 impl Engine {

@@ -15,19 +15,13 @@
 //!
 //! A file goes with its table: it lies under the table's source id, which is never used again, and is removed with its entries.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::base::keys::{self, SourceId, Space, StoreKey};
+use super::prelude::*;
 use super::runtime::{Shared, Transaction, View};
-use crate::codec::digest::Digest;
 use crate::codec::key::{decode, encode, partition_digest};
 use crate::model::api::parked::{PARKED_KEPT_MS, ParkedChange, ParkedPlace, ParkedStat};
-use crate::model::error::StoreError;
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Error, TableName};
-use crate::store::{Direction, KeyRange, Read, try_walk};
 
 const VERSION: u8 = 1;
 /// The flag of a file whose folder was removed.

@@ -3,17 +3,11 @@
 //! A dropped source has a purge key from the commit that dropped it until its last entry is gone. Nothing refers to it any more, so
 //! nothing sees it.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::base::keys::{self, SourceId, Space, StoreKey};
-use super::base::walks;
+use super::prelude::*;
 use super::runtime::{Shared, Transaction};
-use crate::model::Error;
 use crate::model::api::Done;
-use crate::model::error::StoreError;
-use crate::store::{Direction, Read};
 
 /// The value of a purge key.
 const MARK: &[u8] = &[1];

@@ -1,18 +1,13 @@
 //! Tables that take their time to come and to go, as the service's do: CREATING and DELETING for a while (docs/requirements.md P-09). Without a
 //! configured time a table is ACTIVE with the commit that creates it, and gone with the one that deletes it.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::account::{self, AccountRecord, BackupRecord};
-use super::base::keys::{SourceId, StoreKey};
-use super::catalog::{self, TableEntry};
+use super::prelude::*;
 use super::runtime::Transaction;
 use super::{purge, streams};
-use crate::model::TableName;
-use crate::model::api::TableStatus;
 use crate::model::api::backup::BackupStatus;
-use crate::model::error::StoreError;
 
 /// Puts a table into a state that ends after the configured time; false, and nothing, when that is none.
 #[must_use]

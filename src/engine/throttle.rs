@@ -13,17 +13,13 @@
 
 use std::collections::HashMap;
 
-use parking_lot::Mutex;
-
-use super::base::keys::SourceId;
-use super::catalog::TableEntry;
 use super::partitions::map::first_digest;
 use super::partitions::{PartitionMap, content};
+use super::prelude::*;
 use crate::codec::digest::hex;
-use crate::model::error::{StoreError, ThrottleCause, Throttled, ThrottledAt};
+use crate::model::error::{ThrottleCause, Throttled, ThrottledAt};
 use crate::model::layout::{PartitionLimits, PlaceRange};
 use crate::model::limits::ACCOUNT_CAPACITY_UNITS_MAX;
-use crate::store::Read;
 
 /// Seconds of provisioned throughput that are saved while they are not used.
 pub const BURST_SECONDS: f64 = 300.0;

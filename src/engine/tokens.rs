@@ -7,18 +7,11 @@
 //! Numbers are big-endian, times are milliseconds since the epoch. Each remembered token removes some that have expired, and so
 //! does opening the store: there are never more than those of ten minutes and of the last busy time.
 
-use std::sync::Arc;
-
-use super::base::keys::{Space, StoreKey};
-use super::base::parts::{bytes_of, parts_of};
-use super::base::walks;
+use super::base::stored::{bytes_of, parts_of};
+use super::prelude::*;
 use super::runtime::{Shared, Transaction};
-use crate::codec::digest::Digest;
-use crate::model::Error;
 use crate::model::api::Done;
-use crate::model::error::StoreError;
 use crate::model::limits::CLIENT_TOKEN_VALID_MS;
-use crate::store::{Read, Write};
 
 /// Expired tokens removed at once.
 const SWEPT_MAX: usize = 64;

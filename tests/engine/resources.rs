@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
 use ddbfs::engine::account::AccountRecord;
-use ddbfs::engine::streams::policy::StreamPolicy;
+use ddbfs::engine::streams::StreamPolicy;
 use ddbfs::store::Store;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};

@@ -14,6 +14,7 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
     (
         "src/engine",
         &[
+            "prelude",
             "base",
             "catalog",
             "account index partitions",
@@ -29,15 +30,7 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "src/engine/runtime",
-        &[
-            "batch held_values hold observers pieces signal warnings",
-            "options",
-            "collection_warning throttle_warning",
-            "shared",
-            "threads throttling transaction view",
-            "charge engine submit",
-            "timer",
-        ],
+        &["batch held_values hold observers", "options", "warnings", "shared", "transaction view", "charge engine submit"],
     ),
     (
         "src/fs",

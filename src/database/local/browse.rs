@@ -12,12 +12,12 @@ use crate::database::copies::journal;
 use crate::database::{
     Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, VisitEntry,
 };
-use crate::engine::base::capacity::read_units;
 use crate::engine::base::counters::CollectionValue;
 use crate::engine::base::keys::{self, EntryAddress, SourceId, Space};
+use crate::engine::base::read_units;
 use crate::engine::catalog::{self, TableEntry};
-use crate::engine::index_life::absence;
-use crate::engine::read::range;
+use crate::engine::index_life::violations;
+use crate::engine::read::source;
 use crate::engine::read::source::ReadSource;
 use crate::engine::runtime::View;
 use crate::expr::read_request::{ReadRange, ReadRequest};
@@ -181,14 +181,14 @@ impl Browse for LocalDatabase {
         let view = self.engine.view()?;
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
         let Some(index) = source.index_view() else { return Ok(()) };
-        Ok(absence::violations(&view, &source.table, index.index, visit)?)
+        Ok(violations::listed(&view, &source.table, index.index, visit)?)
     }
 
     fn missing_entries(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
         let view = self.engine.view()?;
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
         let Some(index) = source.index_view() else { return Ok(()) };
-        Ok(absence::missing(&view, &source.table, &index, visit)?)
+        Ok(violations::missing(&view, &source.table, &index, visit)?)
     }
 
     fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
@@ -307,7 +307,7 @@ pub(super) type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>
 /// Walks a range, strictly after `start`; an error of the visitor ends it.
 pub(super) fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut TryVisit<'_>) -> Result<(), Error> {
     let range = match start {
-        Some(key) => range::after_if_inside(range, key),
+        Some(key) => source::range_after_if_inside(range, key),
         None => range,
     };
     Ok(try_walk(view.read(), &range, Direction::Forward, visit)?)

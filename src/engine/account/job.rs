@@ -1,12 +1,9 @@
 //! Background jobs as plain data: what is copied from where to where, and how far it is. `jobs` carries them out.
 
-use serde::{Deserialize, Serialize};
-
-use super::objects::AccountRecord;
-use crate::engine::base::keys::{RecordKind, SourceId};
+use super::AccountRecord;
+use crate::engine::base::keys::RecordKind;
 use crate::engine::base::stored::Stored;
-use crate::model::TableName;
-use crate::model::api::Version;
+use crate::engine::prelude::*;
 
 /// A job under its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,16 +2,11 @@
 //! nothing is counted.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use crate::engine::base::keys::{Meta, Space, StoreKey};
-use crate::engine::catalog;
+use crate::engine::base::keys::Meta;
 use crate::engine::meter::{Taken, TakenOfSource, stored};
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Shared, Transaction};
-use crate::model::Error;
-use crate::model::error::StoreError;
-use crate::store::Direction;
 
 const HOUR_MS: u64 = 3_600_000;
 /// Records removed in one transaction: other writers are not to wait.

@@ -2,19 +2,15 @@
 //! long backfill keeps nothing else waiting. Several processes may do it to one index: each step goes on from where the last one of
 //! any process ended.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::catalog::TableEntry;
-use crate::engine::catalog::index_life::Phase;
-use crate::engine::index_lag;
-use crate::engine::index_lag::apply::{self, NextStep};
-use crate::engine::index_life::{backfill, removal};
+use crate::engine::catalog::entry::Phase;
+use crate::engine::index_lag::{self, NextStep};
+use crate::engine::index_life::{self, backfill};
+use crate::engine::prelude::*;
 use crate::engine::runtime::hold::Stage;
 use crate::engine::runtime::{Shared, Transaction};
 use crate::engine::{purge, table_states};
-use crate::model::error::StoreError;
-use crate::model::{Error, IndexKind, TableName};
 
 /// How long the removal of an index waits for room when even its smallest step has none.
 const FULL_DISK_WAIT_MS: u64 = 1_000;
@@ -86,9 +82,9 @@ fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resul
     let delay_ms = shared.options.gsi_delay_ms;
     let has_global = table.schema.indexes_of(IndexKind::Global).next().is_some();
     if delay_ms > 0 && has_global && !index_lag::has_pending(&*shared.store.snapshot()?, table.source)? {
-        return Ok(NextStep::Later(apply::poll_after(delay_ms)));
+        return Ok(NextStep::Later(index_lag::poll_after(delay_ms)));
     }
-    run(shared, name, apply::step)
+    run(shared, name, index_lag::step)
 }
 
 /// Moves an index on that is being made or removed.
@@ -110,7 +106,7 @@ fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resu
                 step.next
             })
         }),
-        Stage::Removal => run(shared, name, removal::step).map(|goes_on| {
+        Stage::Removal => run(shared, name, index_life::removal_step).map(|goes_on| {
             shared.pieces.grow();
             if goes_on { NextStep::Again } else { NextStep::Nothing }
         }),
@@ -126,7 +122,7 @@ fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resu
 /// The disk is full: an index that is being made is dropped.
 fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
     log::warn!("the disk is full: the index that table {name} is making is dropped; make it again when there is room");
-    match run(shared, name, removal::give_up) {
+    match run(shared, name, index_life::give_up) {
         Ok(()) => Ok(NextStep::Again),
         Err(Error::Store(StoreError::NoSpace)) => Ok(NextStep::Later(FULL_DISK_WAIT_MS)),
         Err(error) => Err(error),

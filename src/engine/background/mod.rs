@@ -8,15 +8,13 @@ pub mod counting;
 mod expiry;
 mod indexes;
 mod splits;
-mod system_backups;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::parked;
+use super::prelude::*;
 use super::runtime::{Round, Shared};
 use super::streams::trim;
-use crate::model::Error;
 
 /// The threads: name and round. Indexes have one of their own, so that a long backfill keeps nothing else waiting.
 pub const ROUNDS: [(&str, Round); 2] = [("engine-background", housekeeping), ("engine-indexes", indexes::round)];
@@ -34,7 +32,7 @@ fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     counting::keep(shared, false)?;
     expiry::sweep(shared)?;
     trim::trim(shared)?;
-    system_backups::expire(shared)?;
+    expiry::expire_backups(shared)?;
     parked::expire(shared)?;
     splits::round(shared)?;
     counting::forget(shared)?;

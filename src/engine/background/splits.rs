@@ -4,17 +4,13 @@
 //! writes all changed maps in one transaction, and none when nothing changed.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use crate::engine::base::keys::{SourceId, StoreKey};
 use crate::engine::base::stored;
-use crate::engine::catalog::{self, TableEntry};
-use crate::engine::meter::heat;
-use crate::engine::partitions::hot::HotPartition;
+use crate::engine::partitions::hot::{self, HotPartition};
 use crate::engine::partitions::{self, Partition, PartitionMap, content, needed_for};
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Shared, Transaction, View};
 use crate::model::layout::PartitionOrigin;
-use crate::model::{Error, IndexKind, TableName};
 
 /// Splits of one table or index in one round.
 const SPLITS_MAX: usize = 64;
@@ -139,8 +135,8 @@ fn split_hot(
     let now_ms = shared.now_ms();
     let is_hot = |partition: &&Partition| {
         let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
-        let has_rested = now_ms.saturating_sub(partition.since_ms) >= heat::REST_MS;
-        has_rested && heat::share(&load, &shared.options.partition_limits) >= heat::HEAT_SPLIT_SHARE
+        let has_rested = now_ms.saturating_sub(partition.since_ms) >= hot::REST_MS;
+        has_rested && hot::share(&load, &shared.options.partition_limits) >= hot::HEAT_SPLIT_SHARE
     };
     let views = shared.views();
     for id in map.partitions().iter().filter(is_hot).map(|partition| partition.id).collect::<Vec<_>>() {
@@ -148,7 +144,7 @@ fn split_hot(
             break;
         }
         let Some(position) = map.position_of_id(id) else { continue };
-        if !shared.split_rounds.is_due((source, id), now_ms, heat::REST_MS) {
+        if !shared.split_rounds.is_due((source, id), now_ms, hot::REST_MS) {
             continue;
         }
         let range = &map.range(position);

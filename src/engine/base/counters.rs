@@ -7,11 +7,10 @@
 //! Numbers are big-endian; bytes are DynamoDB sizes without overhead; modified is milliseconds since the epoch. The formats
 //! belong to the store's format version.
 
-use super::parts::{bytes_of, parts_of};
-use crate::codec::record::{self, Record};
-use crate::model::error::StoreError;
+use super::stored::{bytes_of, parts_of};
+use crate::codec::record;
+use crate::engine::prelude::*;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
-use crate::model::{AttributeValue, Item};
 
 const CUT: &str = "a value is cut short";
 

@@ -1,8 +1,9 @@
 //! Checks of primary keys: in an item that is put, and as a `Key` parameter (docs/dynamodb.md 6.2).
 
+use crate::engine::prelude::*;
 use crate::model::error::KeyError;
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{AttributeValue, Item, Key, KeyAttribute, KeySchema};
+use crate::model::{KeyAttribute, KeySchema};
 
 /// Which of the two size limits a key attribute has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

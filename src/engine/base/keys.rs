@@ -34,14 +34,11 @@
 
 use std::ops::Bound;
 
-use serde::{Deserialize, Serialize};
-
-use super::parts::{Part, parts_of};
-use crate::codec::digest::Digest;
+use super::stored::{Part, parts_of};
 use crate::codec::key::{encode, partition_digest};
-use crate::model::api::{StreamName, Version};
-use crate::model::{AttributeValue, Key, TableName};
-use crate::store::{KeyRange, Read, StoreError, prefix_end};
+use crate::engine::prelude::*;
+use crate::model::api::StreamName;
+use crate::store::{StoreError, prefix_end};
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;

@@ -1,5 +1,5 @@
-//! Values that lie in the store as a JSON object, whose member `v` is the version of the form. What the object holds is what the type
-//! derives.
+//! Stored forms: parts of bytes one after the other, and values as a JSON object whose member `v` is the version of the form. What the
+//! object holds is what the type derives.
 //!
 //! A program reads its own version and all before; what a newer one wrote it refuses with a sentence and leaves alone. Members may be
 //! added without a new version, when they have a default and an earlier program may drop them.
@@ -7,10 +7,9 @@
 use std::cmp::Ordering;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::error::StoreError;
+use crate::engine::prelude::*;
 
 /// A value with a stored form.
 pub trait Stored: Serialize + DeserializeOwned {
@@ -74,4 +73,149 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, StoreError> {
         }
     };
     if value.is_consistent() { Ok(value) } else { Err(StoreError::Corrupt(T::WHAT)) }
+}
+
+// The parts that stored keys and values are made of, one after the other: what writes a part stands beside what reads it. Numbers are big-endian.
+
+/// A part of stored bytes, or several.
+pub trait Part<'a>: Sized {
+    fn put(&self, out: &mut Vec<u8>);
+    /// The part with which `rest` begins, which is what is behind it then; `None` when it begins with none.
+    fn take(rest: &mut &'a [u8]) -> Option<Self>;
+}
+
+/// The stored bytes of parts.
+#[must_use]
+pub fn bytes_of<'a>(parts: &impl Part<'a>) -> Vec<u8> {
+    let mut out = Vec::new();
+    parts.put(&mut out);
+    out
+}
+
+/// The parts that bytes are made of, with nothing behind them.
+///
+/// # Errors
+/// `Corrupt`, of what.
+pub fn parts_of<'a, P: Part<'a>>(mut bytes: &'a [u8], what: &'static str) -> Result<P, StoreError> {
+    P::take(&mut bytes).filter(|_| bytes.is_empty()).ok_or(StoreError::Corrupt(what))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Long<'a>(pub &'a [u8]);
+
+impl<'a> Part<'a> for Long<'a> {
+    fn put(&self, out: &mut Vec<u8>) {
+        debug_assert!(u32::try_from(self.0.len()).is_ok(), "a record and a key are below 1 MB");
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX).put(out);
+        self.0.put(out);
+    }
+
+    fn take(rest: &mut &'a [u8]) -> Option<Self> {
+        let length = usize::try_from(u32::take(rest)?).ok()?;
+        let (bytes, behind) = rest.split_at_checked(length)?;
+        *rest = behind;
+        Some(Self(bytes))
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {
+        $(impl<'a> Part<'a> for $number {
+            fn put(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_be_bytes());
+            }
+
+            fn take(rest: &mut &'a [u8]) -> Option<Self> {
+                let (bytes, behind) = rest.split_first_chunk()?;
+                *rest = behind;
+                Some(Self::from_be_bytes(*bytes))
+            }
+        })*
+    };
+}
+numbers!(u8 u16 u32 u64);
+
+impl<'a> Part<'a> for &'a Digest {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(*self);
+    }
+
+    fn take(rest: &mut &'a [u8]) -> Option<Self> {
+        let (digest, behind) = rest.split_first_chunk()?;
+        *rest = behind;
+        Some(digest)
+    }
+}
+
+/// All that is left.
+impl<'a> Part<'a> for &'a [u8] {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+
+    fn take(rest: &mut &'a [u8]) -> Option<Self> {
+        Some(std::mem::take(rest))
+    }
+}
+
+/// All that is left, empty where there is nothing.
+impl<'a> Part<'a> for Option<&'a [u8]> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.unwrap_or_default().put(out);
+    }
+
+    fn take(rest: &mut &'a [u8]) -> Option<Self> {
+        Some(Some(std::mem::take(rest)).filter(|bytes| !bytes.is_empty()))
+    }
+}
+
+/// All that is left.
+impl<'a> Part<'a> for &'a str {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.as_bytes());
+    }
+
+    fn take(rest: &mut &'a [u8]) -> Option<Self> {
+        std::str::from_utf8(std::mem::take(rest)).ok()
+    }
+}
+
+macro_rules! several {
+    ($($part:ident)*) => {
+        impl<'a, $($part: Part<'a>),*> Part<'a> for ($($part,)*) {
+            #[allow(non_snake_case)]
+            fn put(&self, out: &mut Vec<u8>) {
+                let ($($part,)*) = self;
+                $($part.put(out);)*
+            }
+
+            fn take(rest: &mut &'a [u8]) -> Option<Self> {
+                Some(($($part::take(rest)?,)*))
+            }
+        }
+    };
+}
+several!(A B);
+several!(A B C);
+several!(A B C D);
+several!(A B C D E);
+
+#[cfg(test)]
+mod parts_tests {
+    use super::*;
+
+    #[test]
+    fn table_of_exact_bytes() {
+        let parts = (1_u8, 258_u64, Long(b"ab"), &b"cd"[..]);
+        let bytes = [1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 2, b'a', b'b', b'c', b'd'];
+        assert_eq!(bytes_of(&parts), bytes);
+        assert_eq!(parts_of(&bytes, "parts"), Ok(parts));
+        for cut in [0, 8, 12, 14] {
+            let cut: Result<(u8, u64, Long<'_>, &[u8]), _> = parts_of(&bytes[..cut], "parts");
+            assert_eq!(cut, Err(StoreError::Corrupt("parts")));
+        }
+        assert_eq!(parts_of::<u64>(&[0; 9], "a number"), Err(StoreError::Corrupt("a number")));
+        assert_eq!(parts_of(&[0, 1], "parts"), Ok((0_u8, Some(&[1_u8][..]))));
+        assert_eq!(parts_of(&[0], "parts"), Ok((0_u8, None::<&[u8]>)));
+    }
 }

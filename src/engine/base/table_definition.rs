@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::engine::prelude::*;
 use crate::model::api::CreateTableRequest;
 use crate::model::api::create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType};
 use crate::model::error::{LimitError, SchemaError};
@@ -10,7 +11,7 @@ use crate::model::limits::{
     TABLE_CAPACITY_UNITS_MAX,
 };
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema};
+use crate::model::{KeySchema, Projection};
 
 /// Checks a request and builds the table's definition from it.
 ///

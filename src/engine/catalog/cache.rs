@@ -4,15 +4,10 @@
 //! so a cached entry is used exactly while it is right.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
 
 use super::entry::TableEntry;
-use super::tables::{generation, read_table};
-use crate::model::TableName;
-use crate::model::error::StoreError;
-use crate::store::Read;
+use super::{all_tables, generation, read_table};
+use crate::engine::prelude::*;
 
 /// Entries of one generation; `None` for a name that has no table.
 #[derive(Debug, Default)]
@@ -98,5 +93,39 @@ impl CatalogCache {
             cached.commit = Some(commit);
         }
         Ok(())
+    }
+}
+
+// The names of the tables that something is true of, remembered until the catalog changes.
+
+/// Tables for which `wanted` holds, of one generation of the catalog.
+#[derive(Debug)]
+pub struct Watched {
+    wanted: fn(&TableEntry) -> bool,
+    known: Mutex<Option<(u64, Vec<TableName>)>>,
+}
+
+impl Watched {
+    #[must_use]
+    pub fn new(wanted: fn(&TableEntry) -> bool) -> Self {
+        Self { wanted, known: Mutex::default() }
+    }
+
+    /// Their names in a view.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn names(&self, read: &dyn Read, catalog: &CatalogCache) -> Result<Vec<TableName>, StoreError> {
+        let generation = generation(read)?;
+        if let Some((known, names)) = &*self.known.lock()
+            && *known == generation
+        {
+            return Ok(names.clone());
+        }
+        let mut all = all_tables(read)?;
+        // A damaged entry is for `check` to tell.
+        all.retain(|name| catalog.table(read, name).ok().flatten().is_some_and(|entry| (self.wanted)(&entry)));
+        *self.known.lock() = Some((generation, all.clone()));
+        Ok(all)
     }
 }

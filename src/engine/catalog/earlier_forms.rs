@@ -88,8 +88,8 @@ fn index_life(of: &mut Map<String, Value>) {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::entry::{Building, IndexLife, Lag, Leaving, Made, Phase};
     use super::super::entry::{ExpiryList, TableEntry, TableStream, TimeToLive};
-    use super::super::index_life::{Building, IndexLife, Lag, Leaving, Made, Phase};
     use crate::engine::base::keys::SourceId;
     use crate::engine::base::stored::{decode, encode};
     use crate::model::api::common::Failure;

@@ -1,4 +1,4 @@
-//! What every change of an item writes beside its indexes: stream records and expiries.
+//! What every change of an item writes beside its indexes: stream records and expiries; and what lies beside the items.
 //!
 //! ```text
 //! streams    each record can be read, has a number its stream may have and the images of its view type; a record that an item's
@@ -8,18 +8,18 @@
 
 use std::collections::BTreeSet;
 
-use super::report::{DifferenceKind, Place, is_damage};
-use super::walk::Check;
+use super::report::{DifferenceKind, Place, Reporter, is_damage};
+use super::walk::{Check, each};
 use crate::codec::digest::hex;
-use crate::codec::record::Record;
-use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
-use crate::engine::catalog::{ExpiryList, TableEntry, TimeToLive};
+use crate::engine::catalog::{ExpiryList, TimeToLive};
+use crate::engine::meter::stored;
+use crate::engine::parked::{Parked, folder_digest};
+use crate::engine::prelude::*;
 use crate::engine::streams::record::StoredRecord;
 use crate::engine::streams::{self, Definition, trim};
 use crate::engine::time_to_live;
-use crate::model::api::{StreamEvent, StreamName, Version};
-use crate::model::error::StoreError;
-use crate::model::{Error, Key};
+use crate::engine::tokens::Remembered;
+use crate::model::api::{StreamEvent, StreamName};
 
 impl Check<'_> {
     /// The stream and the list of expiries of a table.
@@ -196,4 +196,52 @@ impl Check<'_> {
             None => Ok(record.event != StreamEvent::Remove),
         }
     }
+}
+
+// What lies beside the items: parked files, counts, client request tokens. What is left of no table is found with the sources.
+
+/// What is wrong with an entry.
+type Found = Result<Option<DifferenceKind>, StoreError>;
+
+/// Checks all of it, in a view.
+///
+/// # Errors
+/// Those of the store.
+pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
+    let mut wrong = |space: Space, wrong: &dyn Fn(&[u8], &[u8]) -> Found| {
+        each(read, &space.all(), |key, value| {
+            if let Some(kind) = wrong(key, value)? {
+                reporter.add(kind, Place::NONE, hex(key));
+            }
+            Ok(())
+        })
+    };
+    wrong(Space::Parked, &|key, value| {
+        Ok(match (StoreKey::parse(key), Parked::parse(value)) {
+            (Some(StoreKey::Parked(_, folder, _)), Ok(file)) if folder == folder_digest(file.folder.as_ref()).as_ref() => None,
+            (Some(StoreKey::Parked(..)), Ok(_)) => Some(DifferenceKind::Misplaced),
+            _ => Some(DifferenceKind::Unreadable),
+        })
+    })?;
+    wrong(Space::Counted, &|key, value| Ok((!stored::is_readable(key, value)).then_some(DifferenceKind::Unreadable)))?;
+    // Each token has its expiry, and each expiry its token.
+    wrong(Space::Token, &|key, value| {
+        let is_right = match (StoreKey::parse(key), Remembered::decode(value)) {
+            (Some(StoreKey::Token(token)), Ok(known)) => {
+                read.get(&StoreKey::TokenExpiry(known.expires_ms, token).encode())?.is_some()
+            }
+            _ => false,
+        };
+        Ok((!is_right).then_some(DifferenceKind::WrongToken))
+    })?;
+    wrong(Space::TokenExpiry, &|key, _| {
+        let is_right = match StoreKey::parse(key) {
+            Some(StoreKey::TokenExpiry(expires_ms, token)) => {
+                let known = read.get(&StoreKey::Token(token).encode())?.map(Remembered::decode);
+                known.is_some_and(|known| known.is_ok_and(|known| known.expires_ms == expires_ms))
+            }
+            _ => false,
+        };
+        Ok((!is_right).then_some(DifferenceKind::WrongToken))
+    })
 }

@@ -8,32 +8,30 @@
 //! collections    entries, bytes, partition key; none without entries
 //! counters       entries, bytes, partition keys of each source
 //! online         indexes that UpdateTable makes, see `check/online.rs`
-//! lag            writes that global indexes do not show yet, see `check/lag.rs`
+//! lag            writes that global indexes do not show yet, see `check/online.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
-//! parked         parked files can be read and lie at their places, see `check/beside.rs`
+//! parked         parked files can be read and lie at their places, see `check/lists.rs`
 //! counts         what was counted can be read
 //! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
 
-mod beside;
-mod catalog;
-mod groups;
 mod items;
-mod lag;
 mod lists;
 mod online;
 mod report;
 mod walk;
 
-use super::base::keys::Space;
-use super::runtime::Engine;
-use super::runtime::batch::last_version;
-use crate::model::{Error, TableName};
+use std::collections::BTreeSet;
 
-pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
+use super::prelude::*;
+use super::runtime::batch::last_version;
+use super::runtime::{Engine, View};
+use super::{account, purge};
 use report::{Place, Reporter};
 use walk::Check;
+
+pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
 
 /// Checks the store, and every table that it has then.
 ///
@@ -52,7 +50,7 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let view = engine.view()?;
     let mut reporter = Reporter::default();
     let last_version = reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
-    let (tables, known) = catalog::check(&view, &mut reporter)?;
+    let (tables, known) = check_catalog(&view, &mut reporter)?;
     let mut check = Check::new(&view, last_version, reporter);
     for space in [Space::Entry, Space::Collection, Space::Counters, Space::Expiry, Space::Partitions] {
         check.unknown_sources(&known, space)?;
@@ -62,7 +60,7 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     }
     let streams = check.streams()?;
     check.unknown_sources(&streams, Space::StreamRecord)?;
-    beside::check(view.read(), &mut check.reporter)?;
+    lists::check_beside(view.read(), &mut check.reporter)?;
     Ok((tables, check.reporter))
 }
 
@@ -78,4 +76,47 @@ fn check_table(engine: &Engine, name: &TableName, mut reporter: Reporter) -> Res
         check.lists(&table)?;
     }
     Ok(check.reporter)
+}
+
+// The catalog held against itself: names and sources.
+
+/// The names of the tables that can be read, and every source that is a table's or being removed. Read past the cache.
+///
+/// # Errors
+/// Those of the store.
+pub fn check_catalog(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<TableName>, BTreeSet<SourceId>), StoreError> {
+    let read = view.read();
+    reporter.readable(catalog::generation(read), Place::NONE, "catalog generation")?;
+    let next = reporter.readable(catalog::next_source(read), Place::NONE, "next source id")?;
+    let mut known: BTreeSet<SourceId> = purge::pending(read)?.into_iter().collect();
+    let mut tables = Vec::new();
+    for name in names(view, reporter)? {
+        let place = Place::table(&name);
+        let Some(Some(table)) = reporter.readable(catalog::read_table(read, &name), place, "")? else { continue };
+        if table.schema.name != name {
+            reporter.add(DifferenceKind::WrongCatalog, place, format!("is named {}", table.schema.name));
+        }
+        let expiries = table.expiry_list().map(|list| list.id);
+        for source in table.all_sources().chain(expiries).chain(table.index_life.sources()) {
+            let is_given = next.is_none_or(|next| source < next);
+            if !known.insert(source) || !is_given {
+                reporter.add(DifferenceKind::WrongCatalog, place, format!("source {}", source.0));
+            }
+        }
+        tables.push(name);
+    }
+    known.extend(account::kept_sources(read)?);
+    Ok((tables, known))
+}
+
+fn names(view: &View<'_>, reporter: &mut Reporter) -> Result<Vec<TableName>, StoreError> {
+    let mut names = Vec::new();
+    view.table_names(None, &mut |name| {
+        match TableName::new(name) {
+            Ok(name) => names.push(name),
+            Err(_) => reporter.add(DifferenceKind::WrongCatalog, Place::NONE, format!("a table named {name:?}")),
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(names)
 }

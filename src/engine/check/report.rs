@@ -3,8 +3,7 @@
 use std::fmt;
 
 use crate::codec::plain_json;
-use crate::model::error::StoreError;
-use crate::model::{IndexName, Item, TableName};
+use crate::engine::prelude::*;
 
 /// Differences kept in a report; the others are only counted.
 pub const DIFFERENCES_MAX: usize = 1_000;

@@ -1,16 +1,11 @@
 //! What the parts of a check have in common: a view, the report, and walks that pass over damage.
 
-use std::ops::ControlFlow;
-
 use super::report::{DifferenceKind, Place, Reporter};
 use crate::codec::digest::hex;
-use crate::codec::record::{self, Record};
+use crate::codec::record;
 use crate::engine::index::{IndexView, first_names};
+use crate::engine::prelude::*;
 use crate::engine::runtime::View;
-use crate::model::api::Version;
-use crate::model::error::StoreError;
-use crate::model::{Error, Item, Key};
-use crate::store::{Direction, KeyRange, Read, try_walk};
 
 /// A check of what one view shows.
 pub struct Check<'c> {

@@ -4,12 +4,15 @@
 //! its definition on. The places of these items are on a list of the index; what is wrong is read from the item.
 
 use crate::engine::base::counters::CounterDelta;
-use crate::engine::base::keys::{SourceId, StoreKey};
-use crate::engine::catalog::{IndexLife, TableEntry};
-use crate::engine::index;
-use crate::engine::runtime::Transaction;
-use crate::model::error::{KeyError, StoreError};
-use crate::model::{IndexSchema, Item};
+use crate::engine::base::item_key::{is_empty_key, key_bytes};
+use crate::engine::catalog::IndexLife;
+use crate::engine::index::{self, IndexView};
+use crate::engine::prelude::*;
+use crate::engine::runtime::{Transaction, View};
+use crate::model::KeyAttribute;
+use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
+use crate::model::error::KeyError;
+use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 
 /// What keeps an item out of an index; `None` when nothing does, or when it lacks a key attribute.
 #[must_use]
@@ -64,4 +67,123 @@ fn remove(transaction: &mut Transaction<'_>, list: SourceId, place: &[u8]) -> Re
         transaction.shared.batch.count(list, CounterDelta { entries: -1, ..CounterDelta::default() });
     }
     Ok(())
+}
+
+// Which items have no entry in an index, and why: the table's items held against the index as it is.
+
+/// Told each of them in the order of the table.
+pub type Visit<'v> = dyn FnMut(Absence) -> ControlFlow<()> + 'v;
+
+/// The items on an index's list of violations.
+///
+/// # Errors
+/// Those of the store.
+pub fn listed(view: &View<'_>, table: &TableEntry, index: &IndexSchema, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+    let Some(made) = table.index_life.made.get(index.name.as_str()) else { return Ok(()) };
+    try_walk(view.read(), &Space::Violation.of(made.violations), Direction::Forward, |key, _| {
+        let place = Space::Entry.at(table.source, keys::place_in_source(key));
+        let Some(bytes) = view.read().get(&place)? else { return Ok(ControlFlow::Continue(())) };
+        let item = Record::parse(bytes)?.to_item()?;
+        Ok(match (item.key(&table.schema.key), violation(index, &item)) {
+            (Some(key), Some(violation)) => visit(Absence { key, reason: AbsenceReason::Refused(violation) }),
+            _ => ControlFlow::Continue(()),
+        })
+    })
+}
+
+/// Every item that has no entry.
+///
+/// # Errors
+/// Those of the store.
+pub fn missing(view: &View<'_>, table: &TableEntry, index: &IndexView<'_>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+    try_walk(view.read(), &Space::Entry.of(table.source), Direction::Forward, |_, bytes| {
+        let item = Record::parse(bytes)?.to_item()?;
+        let Some(key) = item.key(&table.schema.key) else { return Ok(ControlFlow::Continue(())) };
+        let reason = match index.entry_with_key(&item, &key) {
+            Some(entry) if view.entry(&entry.address)?.is_some() => return Ok(ControlFlow::Continue(())),
+            Some(_) => AbsenceReason::NotYet,
+            None => reason(index.index, &item),
+        };
+        Ok(visit(Absence { key, reason }))
+    })
+}
+
+/// Why an item can have no entry.
+fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
+    match violation(index, item) {
+        Some(violation) => AbsenceReason::Refused(violation),
+        None => {
+            let lacks = index.attributes().filter(|attribute| item.get(&attribute.name).is_none());
+            AbsenceReason::Lacks(lacks.map(|attribute| attribute.name.clone()).collect())
+        }
+    }
+}
+
+/// The first value that cannot be a key of an index.
+#[must_use]
+pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
+    let partition = index.partition.iter().find_map(|attribute| refused(attribute, item, 0, PARTITION_KEY_BYTES_MAX).err());
+    partition.or_else(|| {
+        let mut before = 0;
+        index.sort.iter().find_map(|attribute| match refused(attribute, item, before, SORT_KEY_BYTES_MAX) {
+            Ok(bytes) => {
+                before += bytes;
+                None
+            }
+            Err(violation) => Some(violation),
+        })
+    })
+}
+
+/// The bytes of a value that can be a key; `before` are taken already of those that all may have together.
+fn refused(attribute: &KeyAttribute, item: &Item, before: usize, bytes_max: usize) -> Result<usize, KeyViolation> {
+    let Some(value) = item.get(&attribute.name) else { return Ok(0) };
+    let expected = attribute.attribute_type.as_attribute_type();
+    let refused = |expected: String, found: String| Err(KeyViolation { attribute: attribute.name.clone(), expected, found });
+    if value.attribute_type() != expected {
+        return refused(expected.tag().to_owned(), value.attribute_type().tag().to_owned());
+    }
+    let (bytes, room) = (key_bytes(value), bytes_max.saturating_sub(before));
+    if is_empty_key(value) || bytes > room {
+        return refused(format!("{} of 1 to {room} bytes", expected.tag()), format!("{} of {bytes} bytes", expected.tag()));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod absence_tests {
+    use super::*;
+    use crate::engine::index::check_keys;
+    use crate::model::schema::{IndexKind, KeyAttributeType, Projection};
+    use crate::model::{AttributeValue, IndexName};
+
+    #[test]
+    fn table_of_violations() {
+        let attribute = |name: &str, attribute_type| KeyAttribute { name: name.into(), attribute_type };
+        let index = IndexSchema {
+            name: IndexName::new("abc").unwrap(),
+            kind: IndexKind::Global,
+            partition: vec![attribute("p", KeyAttributeType::S)],
+            sort: vec![attribute("n", KeyAttributeType::N), attribute("b", KeyAttributeType::B)],
+            projection: Projection::All,
+            throughput: None,
+            settings: Default::default(),
+        };
+        let text = |bytes: usize| AttributeValue::S("x".repeat(bytes));
+        let check = |name: &str, value: AttributeValue, expected: Option<(&str, &str)>| {
+            let item = Item::from([(name, value)]);
+            let found = violation(&index, &item);
+            assert_eq!(found.is_some(), check_keys(&index, &item).is_err(), "{item:?}");
+            assert_eq!(found.as_ref().map(|it| (it.expected.as_str(), it.found.as_str())), expected, "{item:?}");
+        };
+        check("other", AttributeValue::Null, None);
+        check("p", text(2048), None);
+        check("p", text(0), Some(("S of 1 to 2048 bytes", "S of 0 bytes")));
+        check("p", text(2049), Some(("S of 1 to 2048 bytes", "S of 2049 bytes")));
+        check("p", AttributeValue::Bool(true), Some(("S", "BOOL")));
+        check("n", text(1), Some(("N", "S")));
+        check("n", AttributeValue::N(7.into()), None);
+        check("b", AttributeValue::B(vec![0; 1024]), None);
+        check("b", AttributeValue::B(vec![0; 1025]), Some(("B of 1 to 1024 bytes", "B of 1025 bytes")));
+    }
 }

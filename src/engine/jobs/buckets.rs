@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
+use crate::engine::prelude::*;
 use crate::engine::runtime::Shared;
 use crate::model::error::RecoveryError;
 
@@ -93,8 +94,23 @@ fn ours() -> OpenOptions {
     options
 }
 
+// Threads of exports and imports.
+
+/// Runs a transfer on a thread of its own: the writer thread, on which it is begun, must not write files. One that stops is still in
+/// progress by its record, so that the next open begins it again.
+pub(super) fn beside(what: &'static str, arn: String, run: impl FnOnce(&str) -> Result<(), Error> + Send + 'static) {
+    let run = move || {
+        if let Err(error) = run(&arn) {
+            log::warn!("{what} {arn} stopped: {error}");
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name(what.to_owned()).spawn(run) {
+        log::warn!("no thread for an {what}: {error}");
+    }
+}
+
 #[cfg(test)]
-mod tests {
+mod buckets_tests {
     use super::*;
 
     #[test]

@@ -5,19 +5,13 @@
 //! when the window ended is the present one if that is old enough, and otherwise what the first change after the window replaced:
 //! the walk comes to it later, as each change left a record. An item still open at the end of the history was deleted.
 
-use super::after_piece::{AfterPiece, Rest};
-use super::table_hold::release;
-use crate::codec::record::Record;
+use super::ending::{AfterPiece, Rest, release};
 use crate::engine::account::job::{ChangesJob, Job};
 use crate::engine::account::{AccountRecord, ExportRecord, JobRecord};
-use crate::engine::base::keys::{self, Space};
-use crate::engine::base::parts::{Long, bytes_of, parts_of};
-use crate::engine::base::walks;
+use crate::engine::base::stored::{Long, bytes_of, parts_of};
 use crate::engine::history::{self, Past};
+use crate::engine::prelude::*;
 use crate::engine::runtime::Transaction;
-use crate::model::Error;
-use crate::model::api::Version;
-use crate::model::error::StoreError;
 
 /// History records of one piece.
 const RECORDS_MAX: usize = 500;

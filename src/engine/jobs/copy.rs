@@ -1,24 +1,14 @@
 //! A piece of a copy.
 
-use std::sync::Arc;
-
-use super::after_piece::{AfterPiece, Rest};
-use super::fail::let_go;
-use crate::codec::record::Record;
+use super::ending::{AfterPiece, Rest, let_go};
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord, JobRecord};
-use crate::engine::base::keys::{self, SourceId, Space};
-use crate::engine::base::walks;
-use crate::engine::catalog::TableEntry;
 use crate::engine::history::{self, Past};
+use crate::engine::prelude::*;
 use crate::engine::runtime::Transaction;
 use crate::engine::write;
-use crate::engine::write::stored::Stored;
-use crate::model::Error;
+use crate::engine::write::guard::Stored;
 use crate::model::api::backup::BackupStatus;
-use crate::model::api::{TableStatus, Version};
-use crate::model::error::StoreError;
-use crate::store::{KeyRange, Read};
 
 /// Items of one piece.
 const ITEMS_MAX: usize = 500;

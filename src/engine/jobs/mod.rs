@@ -4,21 +4,138 @@
 //! table (a restore). It needs no long read transaction: each piece runs in a write transaction of its own, first over the items,
 //! passing over those changed since, then over the history for their old images (see `history`). An item seen twice is the same
 //! both times. Where it stands is in its record, written with each piece, so that a restart and even two processes go on right.
-//! A job that cannot go on, as on a full disk, has failed (see `fail`): it holds nothing, and what it was to make says why.
+//! A job that cannot go on, as on a full disk, has failed (see `ending`): it holds nothing, and what it was to make says why.
 
-mod after_piece;
 mod buckets;
 mod changes;
 mod copy;
+mod ending;
 mod export;
-mod fail;
 mod import;
-mod run;
-mod table_hold;
-mod transfer_thread;
+mod import_files;
+
+use std::ops::Bound;
+
+use super::account::job::Job;
+use super::account::{AccountRecord, ExportRecord, ImportRecord, JobRecord};
+use super::prelude::*;
+use super::purge;
+use super::runtime::{Shared, Transaction};
+use crate::model::api::Done;
+use crate::model::api::common::Failure;
+use crate::model::api::transfer::TransferStatus;
+use ending::{AfterPiece, Rest, end, failure_of};
 
 pub use buckets::{relative, root};
+pub use ending::{add, bound_at, bound_now, hold, trim};
 pub use export::Selected;
 pub use import::run as run_import;
-pub use run::{resume, start};
-pub use table_hold::{add, bound_at, bound_now, hold, trim};
+
+/// Goes on with every job that an earlier process left.
+///
+/// # Errors
+/// Those of the store.
+pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    for record in readable::<JobRecord>(&*shared.store.snapshot()?)? {
+        start(Arc::clone(shared), record.id);
+    }
+    resume_transfers(shared)
+}
+
+/// Runs a job to its end, a piece at a time.
+pub fn start(shared: Arc<Shared>, id: u32) {
+    let again = Arc::clone(&shared);
+    let next = Done::of(move |outcome: Result<AfterPiece, Error>| match outcome {
+        Ok(AfterPiece::Again) => start(again, id),
+        Ok(AfterPiece::Done(rest)) => begin(&again, rest),
+        Err(error) => stopped(&again, id, &error),
+    });
+    // `next` starts the piece after it from the writer thread. That only queues: no recursion, and whatever waits gets in between.
+    shared.submit(move |transaction| piece(transaction, id), next);
+}
+
+/// Begins what is left to do when a job is over.
+fn begin(shared: &Arc<Shared>, rest: Rest) {
+    rest.export.into_iter().for_each(|arn| export::write(shared, arn));
+    rest.job.into_iter().for_each(|job| start(Arc::clone(shared), job));
+    purge::start_all(shared, rest.removal);
+}
+
+/// Goes on with the exports and imports that an earlier process left.
+fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    if shared.options.buckets.is_none() {
+        return Ok(());
+    }
+    let (exports, imports) = {
+        let read = shared.store.snapshot()?;
+        (readable::<ExportRecord>(&*read)?, readable::<ImportRecord>(&*read)?)
+    };
+    for record in exports.into_iter().filter(|of| of.is_copied && of.export.status == TransferStatus::InProgress) {
+        export::write(shared, record.export.arn);
+    }
+    for record in imports.into_iter().filter(|of| of.import.status == TransferStatus::InProgress) {
+        import::run(shared, record.import);
+    }
+    Ok(())
+}
+
+/// The records there are. What cannot be read, as when a newer ddbfs wrote it, stays for the program that can.
+fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
+    let mut found = Vec::new();
+    R::walk(read, None, &mut |record| {
+        match record {
+            Ok(record) => found.push(record),
+            Err(error) => log::warn!("{} is not gone on with: {error}", R::WHAT),
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
+}
+
+fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<AfterPiece, Error> {
+    let name = id.to_string();
+    // Another process may have ended it. Its record, written with each piece, is what decides.
+    let Some(record) = JobRecord::get(transaction.read(), &name)? else { return Ok(AfterPiece::Done(Rest::default())) };
+    match record.job {
+        Job::Copy(copy) => copy::piece(transaction, id, copy),
+        Job::Changes(changes) => changes::piece(transaction, id, changes),
+        Job::Trim { source, below } => trim_piece(transaction, &name, (source, below)),
+    }
+}
+
+/// Removes some of the history of a source.
+fn trim_piece(transaction: &mut Transaction<'_>, name: &str, (source, below): (SourceId, Version)) -> Result<AfterPiece, Error> {
+    let upper = Bound::Excluded(StoreKey::History(source, below).encode());
+    let range = KeyRange { upper, ..Space::History.of(source) };
+    transaction.removes();
+    let keys = transaction.shared.pieces.keys();
+    if walks::delete_first(transaction.batch, &range, keys)? == keys {
+        transaction.shared.pieces.grow();
+        return Ok(AfterPiece::Again);
+    }
+    JobRecord::delete(transaction.batch, name)?;
+    Ok(AfterPiece::Done(Rest::default()))
+}
+
+/// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
+fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
+    if matches!(error, Error::Store(StoreError::Closed | StoreError::ReadOnly)) {
+        log::debug!("background job {id} waits for the next open: {error}");
+        return;
+    }
+    log::warn!("background job {id} has failed: {error}");
+    give_up(shared, id, failure_of(error));
+}
+
+fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
+    let (again, of_job) = (Arc::clone(shared), failure.clone());
+    let next = Done::of(move |outcome: Result<AfterPiece, Error>| match outcome {
+        Ok(AfterPiece::Again) if again.pieces.halve() => start(again, id),
+        Ok(AfterPiece::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
+        Ok(AfterPiece::Done(rest)) => begin(&again, rest),
+        Err(Error::Store(StoreError::NoSpace)) => purge::later(&again, move |shared| give_up(shared, id, failure)),
+        // The record is still there: the next open tries it again.
+        Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
+    });
+    shared.submit(move |transaction| end(transaction, id, &of_job), next);
+}

@@ -1,6 +1,6 @@
 //! What operations consumed, who asked for it, and how it ended: counted in memory as they end.
 //!
-//! Two hooks feed it. Below the operations, where the bytes of each item are known, [`charges`] remember capacity by source and place; above
+//! Two hooks feed it. Below the operations, where the bytes of each item are known, [`Charges`] remember capacity by source and place; above
 //! them, in `database::local::operations`, `Timer` counts outcome and latency by table and operation.
 //!
 //! What it costs: a request writes nothing. A read copies its place, takes a shared lock on the map of sources and a lock of its own source, twice,
@@ -11,40 +11,28 @@
 //! What is counted goes to the store every ten seconds (see [`stored`] and `background::counting`), so that it lasts, and is told with
 //! what other processes counted on the same data directory. What is counted between is lost when the process is killed.
 
-pub mod charges;
-pub mod heat;
-pub mod operations;
 pub mod pyramid;
-pub mod record;
 pub mod stored;
 pub mod sums;
 pub mod top_keys;
-pub mod window;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::account::insights;
-use super::base::keys::SourceId;
-use super::catalog::TableEntry;
-use super::partitions::sample::{Sampled, Samples};
+use super::account;
+use super::partitions::hot::{Sampled, Samples};
 use super::partitions::{self, PartitionMap};
-use crate::codec::digest::{Digest, digest};
-use crate::model::TableName;
-use crate::model::error::StoreError;
+use super::prelude::*;
+use crate::codec::digest::digest;
 use crate::model::layout::{Load, Reads};
-use crate::store::Read;
-
-pub use operations::{Outcome, TableMeter};
-
 use pyramid::{Pyramid, Slots};
-use record::HeatRecord;
+use stored::HeatRecord;
 use sums::{History, SumSlots};
-use top_keys::{ItemCounter, TopKeys};
-use window::{Gauge, LastMinute};
+use top_keys::{Gauge, ItemCounter, LastMinute, TopKeys};
+
+pub use sums::{Outcome, TableMeter};
 
 /// The meters of everything.
 #[derive(Debug, Default)]
@@ -94,7 +82,7 @@ impl Meter {
             None => SourceMeter::new(&table.schema.name, partitions::load(read, table, source)?),
         };
         // Outside the lock: it reads the store. Of two that are made at the same time the first stays, and nothing was counted in the other.
-        meter.count_items(insights::counts_items(read, table, source)?);
+        meter.count_items(account::counts_items(read, table, source)?);
         Ok(Arc::clone(self.sources.write().entry(source).or_insert_with(|| Arc::new(meter))))
     }
 
@@ -458,4 +446,44 @@ impl Warm {
 /// The digest of the collection that a place is in.
 fn collection_of(place: &[u8]) -> Option<&Digest> {
     place.first_chunk()
+}
+
+// What a write consumes, remembered until it is committed.
+
+/// Units that a write consumed at a place.
+#[derive(Debug)]
+pub struct Charge {
+    pub meter: Arc<SourceMeter>,
+    pub place: Vec<u8>,
+    pub units: f64,
+}
+
+/// What one job of the writer thread consumes; counted when it is committed.
+#[derive(Debug, Default)]
+pub struct Charges {
+    /// Nothing is counted: the engine's own work, imports and restores consume none.
+    pub is_off: bool,
+    /// Room in the global indexes was found for all of it before.
+    pub is_admitted: bool,
+    /// In a transaction a table's units count twice.
+    pub table_factor: Option<f64>,
+    pub list: Vec<Charge>,
+    /// Items that were looked at, with the units that a failed condition on them costs.
+    pub looked_at: Vec<Charge>,
+}
+
+impl Charges {
+    /// Counts what was consumed. A failed condition costs as much as a write of the items as they were (docs/dynamodb.md 10.1).
+    pub fn count(&self, now_ms: u64, error: Option<&Error>) {
+        let has_failed = matches!(error, Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_)));
+        for charge in if has_failed { &self.looked_at } else { &self.list } {
+            charge.meter.count_item(&charge.place, now_ms, &Load { write: charge.units, ..Load::default() });
+        }
+    }
+
+    /// How many times units of a table count.
+    #[must_use]
+    pub fn factor(&self) -> f64 {
+        self.table_factor.unwrap_or(1.0)
+    }
 }

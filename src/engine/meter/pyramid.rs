@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::window::SLOT_MS;
+use super::top_keys::SLOT_MS;
 
 const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;

@@ -2,26 +2,22 @@
 //! of writes everything is checked before anything is written, and all share one commit.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::items::parse_projection;
 use crate::codec::row::Row;
-use crate::engine::base::capacity::read_units;
-use crate::engine::base::item_key;
-use crate::engine::base::keys::EntryAddress;
-use crate::engine::catalog::TableEntry;
-use crate::engine::read::projected::{self, RequestedProjection};
+use crate::engine::base::{item_key, read_units};
+use crate::engine::prelude::*;
+use crate::engine::read::select::{self, RequestedProjection};
 use crate::engine::runtime::{BatchRows, Done, Engine, Transaction, View};
-use crate::engine::write::stored::Stored;
+use crate::engine::write::guard::Stored;
 use crate::engine::{index, write};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, ConsumedCapacity, ItemCollectionMetrics,
-    TableKeys, WriteRequest,
+    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, ItemCollectionMetrics, TableKeys,
+    WriteRequest,
 };
 use crate::model::error::{BatchError, KeyError};
 use crate::model::limits::BATCH_GET_BYTES_MAX;
-use crate::model::{Error, Item, Key};
 use crate::store::memory_limit::part_of_limit;
 
 /// What a BatchWriteItem holds in memory with its index entries until it is committed, if memory allows: the rest is left unprocessed.
@@ -86,7 +82,7 @@ fn parts<'r>(
         for key in &part.request.keys {
             part.keys.push(item_key::key_of_parameter(schema, key)?);
         }
-        projected::check_no_path_into_keys(part.projection.as_ref(), &part.table.schema)?;
+        select::check_no_path_into_keys(part.projection.as_ref(), &part.table.schema)?;
     }
     Ok(parts)
 }

@@ -2,13 +2,9 @@
 //! The most asked for and most throttled partition keys are always counted (see `engine::meter`); `partitions/hot.tsv` tells them. Single
 //! items, of partition and sort key, are counted while insights are enabled; `partitions/hot-items.tsv` tells them.
 
-use std::sync::Arc;
-
-use crate::engine::account::insights;
-use crate::engine::base::keys::SourceId;
-use crate::engine::catalog::{self, TableEntry};
+use crate::engine::account;
+use crate::engine::prelude::*;
 use crate::engine::runtime::Engine;
-use crate::model::Error;
 use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, ListInsightsRequest, UpdateInsightsRequest};
 use crate::model::error::NotFoundError;
 
@@ -23,7 +19,7 @@ impl Engine {
         let (table, source) = found(view.table(&updated.target.table)?, &updated.target)?;
         // One that enables and one that disables at the same time: what was committed last counts.
         let meter = view.meter().source(view.read(), &table, source)?;
-        meter.count_items(insights::counts_items(view.read(), &table, source)?);
+        meter.count_items(account::counts_items(view.read(), &table, source)?);
         Ok(updated)
     }
 
@@ -31,14 +27,14 @@ impl Engine {
         self.shared.submit_and_wait(move |transaction| {
             let (table, source) = found(transaction.table(&request.target.table)?, &request.target)?;
             catalog::active(Some(Arc::clone(&table)))?;
-            let before = insights::read(transaction.read(), request.target.clone(), (&table, source))?;
+            let before = account::read_insights(transaction.read(), request.target.clone(), (&table, source))?;
             if !request.enable && before.changed_ms.is_none() {
                 return Ok(before);
             }
             let mode = request.mode.or(before.mode).unwrap_or(InsightsMode::AccessedAndThrottledKeys);
             let changed_ms = transaction.now_ms();
             let updated = Insights { is_enabled: request.enable, mode: Some(mode), changed_ms: Some(changed_ms), ..before };
-            insights::put(transaction.batch, &updated, source)?;
+            account::put_insights(transaction.batch, &updated, source)?;
             Ok(updated)
         })
     }
@@ -48,7 +44,7 @@ impl Engine {
     pub fn describe_insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
         let view = self.view()?;
         let (table, source) = found(view.table(&target.table)?, target)?;
-        Ok(insights::read(view.read(), target.clone(), (&table, source))?)
+        Ok(account::read_insights(view.read(), target.clone(), (&table, source))?)
     }
 
     /// The tables and indexes of which insights are enabled, in byte order; of one table or of all.

@@ -2,21 +2,18 @@
 //!
 //! What needs no table is checked first; a write then finds its item, holds it against its condition, and only then changes it.
 
-use crate::engine::base::capacity::read_units;
-use crate::engine::base::item_key;
-use crate::engine::base::keys::EntryAddress;
-use crate::engine::read::projected::{self, RequestedProjection};
+use crate::engine::base::{item_key, read_units};
+use crate::engine::prelude::*;
+use crate::engine::read::select::{self, RequestedProjection};
 use crate::engine::runtime::{Done, Engine, Transaction};
-use crate::engine::write::guard::Guard;
-use crate::engine::write::stored::Stored;
+use crate::engine::write::guard::{Guard, Stored};
 use crate::engine::write::update::UpdatePlan;
 use crate::engine::{index, parked, write};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
-use crate::model::Error;
 use crate::model::api::parked::{ParkRequest, ParkedChange};
 use crate::model::api::{
-    ConsumedCapacity, DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest,
-    PutItemResponse, ReturnValues, UpdateItemRequest, UpdateItemResponse,
+    DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest, PutItemResponse,
+    ReturnValues, UpdateItemRequest, UpdateItemResponse,
 };
 use crate::model::error::expression::ExpressionParameter;
 
@@ -34,7 +31,7 @@ impl Engine {
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
         let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
-        projected::check_no_path_into_keys(projection.as_ref(), &table.schema)?;
+        select::check_no_path_into_keys(projection.as_ref(), &table.schema)?;
         let address = EntryAddress::of_item(table.source, &key);
         view.admit_item(&table, &address)?;
         let record = view.entry(&address)?;

@@ -1,25 +1,19 @@
 //! What the meters say, with the counters of the store beside it, and what can be told of partitions.
 
 use std::collections::BinaryHeap;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use crate::codec::digest::Digest;
-use crate::engine::base::keys::SourceId;
-use crate::engine::catalog::TableEntry;
-use crate::engine::index_life::progress::Progress;
+use crate::engine::index_life::backfill::Progress;
 use crate::engine::meter::pyramid::Merge;
-use crate::engine::meter::record::{self, HeatRecord};
+use crate::engine::meter::stored::{self, HeatRecord};
 use crate::engine::meter::top_keys::ItemCounter;
-use crate::engine::meter::{heat, stored};
-use crate::engine::partitions::hot::HotPartition;
+use crate::engine::partitions::hot::{self, HotPartition};
 use crate::engine::partitions::{self, Partition, PartitionMap, content};
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Engine, EngineOptions, View};
 use crate::model::layout::{
     Billing, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport, PlaceRange, SourceMetrics, SplitCandidate,
     TableMetrics, TimeSpan, Window, WindowLoad,
 };
-use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableName};
 
 impl Engine {
     /// The metrics of these tables; those that are not there are left out.
@@ -158,8 +152,8 @@ impl Engine {
                 origin: partition.origin,
                 load,
                 busiest,
-                share: heat::share_over(&load, limits, window.seconds()),
-                busiest_share: heat::share_over(&busiest.load, limits, 1.0),
+                share: hot::share_over(&load, limits, window.seconds()),
+                busiest_share: hot::share_over(&busiest.load, limits, 1.0),
             }
         };
         Ok(of.map.partitions().iter().enumerate().map(report).collect())
@@ -199,7 +193,7 @@ impl Engine {
         let now_ms = self.shared.now_ms();
         let Some(meter) = self.shared.meter.known_source(of.source) else { return Ok(SplitCandidate::NotNeeded) };
         let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
-        if heat::share(&load, &self.shared.options.partition_limits) < heat::HEAT_SPLIT_SHARE {
+        if hot::share(&load, &self.shared.options.partition_limits) < hot::HEAT_SPLIT_SHARE {
             return Ok(SplitCandidate::NotNeeded);
         }
         let samples = meter.samples(partition.id, now_ms);
@@ -214,7 +208,7 @@ impl Engine {
     /// Those of the store.
     pub fn hot_keys(&self, of: &Partitioned, window: Window, count: usize) -> Result<Vec<(Digest, WindowLoad, Load)>, Error> {
         let (heat, day) = (self.heat(of, window)?, self.heat(of, Window::Day)?);
-        let hottest = record::hottest(&heat.keys).into_iter().take(count);
+        let hottest = stored::hottest(&heat.keys).into_iter().take(count);
         Ok(hottest.map(|(digest, heat)| (digest, heat, day.keys.get(&digest).map_or(heat.load, |day| day.load))).collect())
     }
 

@@ -1,22 +1,18 @@
 //! The operations, a file each family: shape checks, then the catalog, then keys, then the effect.
 
 mod batches;
-mod forecast_index;
 mod insights;
 mod items;
 pub mod layout;
-mod never_used;
 mod pages;
-mod reasons;
 pub mod recovery;
 mod resource;
-mod saved_queries;
+mod restore;
 mod statements;
 mod streams;
 pub mod tables;
 mod time_to_live;
-mod transact_get_items;
-mod transact_write_items;
+mod transactions;
 mod transfer;
 mod update_indexes;
 mod update_table;
@@ -24,9 +20,7 @@ mod update_throughput;
 
 use std::collections::HashSet;
 
-use crate::engine::catalog::TableEntry;
-use crate::model::api::ConsumedCapacity;
-use crate::model::{Key, TableName};
+use super::prelude::*;
 
 /// Adds what one part of an operation consumed to its table's entry; entries are in the order of first use.
 fn add_capacity(list: &mut Vec<(TableName, ConsumedCapacity)>, table: &TableName, consumed: &ConsumedCapacity) {

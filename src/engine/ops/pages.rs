@@ -1,22 +1,16 @@
 //! Query and Scan: the items of one partition key in the order of the sort key, or all of a source in the order of the hash, a page at a time
 //! (docs/dynamodb.md 13).
 
-use crate::engine::base::keys::{self, Space};
-use crate::engine::base::segment;
-use crate::engine::read::filter::{self, Filter};
+use crate::engine::prelude::*;
 use crate::engine::read::page::{self, PageBill, PagePlan};
-use crate::engine::read::projected::{self, RequestedProjection};
-use crate::engine::read::source::ReadSource;
-use crate::engine::read::start_key::{self, StartKey};
-use crate::engine::read::{range, select};
+use crate::engine::read::select::{self, Filter, RequestedProjection};
+use crate::engine::read::source::{self, ReadSource, StartKey};
 use crate::engine::runtime::{Engine, Rows};
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::expr::{KeyConditionShape, PlaceholderUse, key_condition, placeholders};
 use crate::model::api::{Page, QueryRequest, ScanRequest};
 use crate::model::error::QueryError;
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{Error, IndexKind};
-use crate::store::Direction;
 
 impl Engine {
     /// One page, its rows given to `rows` as they are found.
@@ -38,11 +32,11 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     placeholders::check(&request.placeholders, asked.has_expression() || has_condition, values_missing)?;
     let mut used = PlaceholderUse::default();
     let condition = match (condition, &request.key_conditions) {
-        (Some(_), Some(_)) => return Err(projected::mixed("KeyConditions", "KeyConditionExpression").into()),
+        (Some(_), Some(_)) => return Err(select::mixed("KeyConditions", "KeyConditionExpression").into()),
         (Some(text), None) => Some(key_condition::parse(text, &request.placeholders, &mut used)?),
         (None, _) => None,
     };
-    let filter = filter::parse(&request.filter, &request.placeholders, &mut used)?;
+    let filter = select::parse_filter(&request.filter, &request.placeholders, &mut used)?;
     let projection = asked.paths(&request.placeholders, &mut used)?;
     used.finish(&request.placeholders)?;
     // What the key condition means is looked at after all that is only read (docs/dynamodb.md 2.6).
@@ -51,7 +45,7 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
         (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions)?,
         (None, None) => return Err(QueryError::NoKeyCondition.into()),
     };
-    start_key::check_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
+    source::check_start_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
     Ok(ReadRequest {
         table_name: request.table_name.clone(),
         index_name: request.index_name.clone(),
@@ -83,12 +77,12 @@ fn parsed_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
     let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);
     placeholders::check(&request.placeholders, asked.has_expression() || has_filter, values_missing)?;
     let mut used = PlaceholderUse::default();
-    let filter = filter::parse(&request.filter, &request.placeholders, &mut used)?;
+    let filter = select::parse_filter(&request.filter, &request.placeholders, &mut used)?;
     let projection = asked.paths(&request.placeholders, &mut used)?;
     used.finish(&request.placeholders)?;
-    start_key::check_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
+    source::check_start_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
     request.segment_fault.clone().map_or(Ok(()), Err)?;
-    request.segment.map_or(Ok(()), segment::check)?;
+    request.segment.map_or(Ok(()), walks::check_segment)?;
     Ok(ReadRequest {
         table_name: request.table_name.clone(),
         index_name: request.index_name.clone(),
@@ -143,7 +137,7 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
         }
     });
     let start = start.transpose()?;
-    projected::check_no_path_into_keys(request.projection.as_ref(), &source.table.schema)?;
+    select::check_no_path_into_keys(request.projection.as_ref(), &source.table.schema)?;
     let filter = request.filter.map(Filter::new);
     // A scan's filter may name keys, and what a scanned index does not have: only a query has a key condition to name them in.
     let filter_of_query = filter.as_ref().filter(|_| condition.is_some());
@@ -152,15 +146,15 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
     filter_of_query.map_or(Ok(()), |filter| filter.check_projected(&source))?;
     filter.as_ref().map_or(Ok(()), |filter| filter.check_paths(&source))?;
     let range = match (&condition, segment) {
-        (Some(condition), _) => range::of_condition(&source, condition),
+        (Some(condition), _) => source::range_of_condition(&source, condition),
         (None, Some(segment)) => {
-            let (lower, upper) = segment::digests(segment);
+            let (lower, upper) = walks::segment_digests(segment);
             keys::entries_of_digests(source.id(), &lower, upper.as_ref())
         }
         (None, None) => Space::Entry.of(source.id()),
     };
     let range = match start {
-        Some(address) => range::after(range, address.encode(), direction),
+        Some(address) => source::range_after(range, address.encode(), direction),
         None => range,
     };
     let is_query = condition.is_some();

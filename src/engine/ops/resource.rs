@@ -1,20 +1,16 @@
-//! A table or stream as a resource: tags, policies with their revisions, limits (docs/dynamodb.md 18). Each change is one of the catalog.
+//! A table or stream as a resource: tags, policies with their revisions, limits (docs/dynamodb.md 18), saved queries. Each change is one of the catalog.
 
-use std::sync::Arc;
-
-use crate::engine::catalog::{self, TableEntry};
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::streams::policy::{self, StreamPolicy};
-use crate::engine::streams::read_definition;
-use crate::model::Error;
-use crate::model::api::TableStatus;
+use crate::engine::streams::{self, StreamPolicy, read_definition};
+use crate::model::api::never_used::NeverUsedRequest;
 use crate::model::api::resource::{
     DeletePolicyRequest, Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource,
     TagResourceRequest, UntagResourceRequest,
 };
-use crate::model::error::{NotFoundError, RecoveryError, SchemaError, StoreError};
+use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::error::{NotFoundError, RecoveryError, SchemaError, UpdateTableError};
 use crate::model::limits::{ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX, TAGS_MAX};
-use crate::store::Read;
 
 impl Engine {
     /// DescribeLimits: the default quotas.
@@ -148,7 +144,7 @@ fn kept(
 ) -> Result<(Option<Arc<TableEntry>>, StreamPolicy), Error> {
     if let Some(stream) = &resource.stream {
         return match read_definition(read, stream)? {
-            Some(_) => Ok((None, policy::get(read, stream)?)),
+            Some(_) => Ok((None, streams::policy_of(read, stream)?)),
             None => Err(NotFoundError::ResourceArn(resource.arn.clone()).into()),
         };
     }
@@ -173,7 +169,7 @@ fn keep(
         };
         return transaction.change_table(&table, change).map(drop);
     }
-    resource.stream.iter().try_for_each(|stream| policy::put(transaction.batch, stream, &policy))
+    resource.stream.iter().try_for_each(|stream| streams::put_policy(transaction.batch, stream, &policy))
 }
 
 /// The expectation that there is no policy yet.
@@ -192,5 +188,65 @@ fn expect(policy: &StreamPolicy, expected: Option<&str>, resource: &TableResourc
         (Some(NO_POLICY), Some(there)) => Err(RecoveryError::PolicyExists { target, there }),
         (Some(expected), Some(there)) => Err(RecoveryError::PolicyRevision { target, expected: expected.to_owned(), there }),
         (Some(expected), None) => Err(RecoveryError::PolicyMissing { target, expected: expected.to_owned() }),
+    }
+}
+
+// Saved queries: kept in the table's catalog entry, so that they are as durable as the table and go with it.
+
+impl Engine {
+    /// The saved queries of a table; none when there is no table.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
+        Ok(self.table(table)?.map(|entry| Arc::clone(&entry.control.saved_queries)).unwrap_or_default())
+    }
+
+    /// Changes the saved queries of a table.
+    ///
+    /// # Errors
+    /// `ResourceNotFound`; those of the store.
+    pub fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error> {
+        let table = table.clone();
+        self.shared.submit_and_wait(move |transaction| {
+            let old = transaction.table(&table)?.ok_or(Error::ResourceNotFound)?;
+            let mut new = (*old).clone();
+            let outcome = change.apply(Arc::make_mut(&mut new.control.saved_queries), transaction.now_ms());
+            if outcome == SavedQueryOutcome::Done {
+                transaction.replace_table(&new)?;
+            }
+            Ok(outcome)
+        })
+    }
+}
+
+// Operations of features that nobody ever used here (docs/dynamodb.md 21): the tables they name must exist, all else is empty or missing.
+
+impl Engine {
+    /// Holds what a request names against the catalog; the answer itself is empty.
+    ///
+    /// # Errors
+    /// `NotSupported` of what would begin to use a feature; `Recovery`, `NotFound`, `TableNotFound`, `UpdateTable` of what is not
+    /// there; those of the store.
+    pub fn never_used(&self, request: &NeverUsedRequest) -> Result<(), Error> {
+        match request {
+            NeverUsedRequest::Begin(what) => Err(Error::NotSupported(what)),
+            NeverUsedRequest::GlobalTable(name) => Err(RecoveryError::GlobalTableNotFound(name.clone()).into()),
+            NeverUsedRequest::ListGlobalTables | NeverUsedRequest::ListBulkOperations => Ok(()),
+            NeverUsedRequest::DescribeTableReplicaAutoScaling(table) => {
+                Err(NotFoundError::GlobalTable(table.as_str().to_owned()).into())
+            }
+            NeverUsedRequest::DescribeKinesisStreamingDestination(table) => self.exists(table),
+            NeverUsedRequest::ChangeKinesisStreamingDestination { table, stream_arn, action } => {
+                self.exists(table)?;
+                let (stream_arn, table) = (stream_arn.clone(), table.as_str().to_owned());
+                Err(UpdateTableError::NoStreamingDestination { action, stream_arn, table }.into())
+            }
+            NeverUsedRequest::BulkOperation(arn) => Err(NotFoundError::BulkOperation(arn.clone()).into()),
+        }
+    }
+
+    fn exists(&self, table: &TableName) -> Result<(), Error> {
+        catalog::known(self.table(table)?, table).map(drop)
     }
 }

@@ -1,28 +1,23 @@
 //! Statements of PartiQL (docs/dynamodb.md 19): one, read or written as the operation that it stands for; several, each of which succeeds or
 //! fails by itself, writes sharing one commit; or all together, as of one moment or as TransactWriteItems is (docs/dynamodb.md 15).
 
-use std::sync::Arc;
-
-use super::reasons::Reasons;
-use super::transact_write_items::{self, Actions, Checked};
-use crate::codec::digest::Digest;
-use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
-use crate::engine::catalog::TableEntry;
+use super::transactions::{self, Actions, Checked, Reasons};
+use crate::engine::base::{TRANSACTION_FACTOR, read_units};
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Done, Engine, HeldValues, Transaction};
-use crate::engine::statements::next_token::{self, Position, statement_digest};
 use crate::engine::statements::select_statement::{self, PageOptions};
 use crate::engine::statements::write_statement::{self, Effect, Prepared};
+use crate::engine::statements::{self, Position, statement_digest};
 use crate::engine::write::guard::Guard;
 use crate::expr::Condition;
 use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
+use crate::model::DocumentPath;
 use crate::model::api::{
-    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ConsumedCapacity,
-    ExecuteStatementRequest, ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction,
-    TransactWrite,
+    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ExecuteStatementRequest,
+    ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction, TransactWrite,
 };
 use crate::model::error::{BatchError, Cancellation, CancellationReason, KeyError, StatementError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
-use crate::model::{DocumentPath, Error, Item, Key};
 
 impl Engine {
     /// Runs a SELECT and tells `done` of it at once, or starts a write and tells after the commit.
@@ -43,7 +38,7 @@ impl Engine {
     fn select(&self, statement: &Select, request: &ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
         let digest = statement_digest([(request.statement.as_str(), request.parameters.as_slice())].into_iter());
         let position = match &request.next_token {
-            Some(token) => next_token::decode(token, &digest)?,
+            Some(token) => statements::decode_token(token, &digest)?,
             None => Position::default(),
         };
         let view = self.view()?;
@@ -51,7 +46,7 @@ impl Engine {
         let page = select_statement::page(&view, statement, asked)?;
         Ok(ExecuteStatementResponse {
             items: page.items,
-            next_token: page.next.map(|next| next_token::encode(&digest, &next)),
+            next_token: page.next.map(|next| statements::encode_token(&digest, &next)),
             last_evaluated_key: page.last_evaluated_key,
             table_name: statement.table.clone(),
             consumed_capacity: page.consumed_capacity,
@@ -302,7 +297,7 @@ fn write_all(
     reasons.finish()?;
     check_size(&actions)?;
     let request = Actions { actions: &actions, checked: &checked, token, with_metrics: false };
-    let done = transact_write_items::run(transaction, &request).map_err(|error| in_words_of_statements(error, &actions))?;
+    let done = transactions::run(transaction, &request).map_err(|error| in_words_of_statements(error, &actions))?;
     Ok(ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: done.consumed_capacity, is_read: done.is_replay })
 }
 

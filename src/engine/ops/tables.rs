@@ -1,28 +1,21 @@
 //! CreateTable, DescribeTable, ListTables and DeleteTable (docs/dynamodb.md 11). A definition that passes its checks becomes an entry of the
 //! catalog; a table is gone with the commit unless that is to take a while, and its entries are removed behind it, a few at once.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
 use crate::codec::digest;
 use crate::engine::base::counters::SourceCounters;
-use crate::engine::base::keys::{SourceId, Space};
 use crate::engine::base::table_definition::build_new_schema;
-use crate::engine::base::walks;
-use crate::engine::catalog::{self, IndexLife, TableEntry};
-use crate::engine::index_life::progress::Progress;
+use crate::engine::catalog::IndexLife;
+use crate::engine::index_life::backfill::Progress;
+use crate::engine::prelude::*;
 use crate::engine::runtime::batch::source_counters;
 use crate::engine::runtime::{Engine, Shared, Transaction};
 use crate::engine::{index_lag, index_life, purge, streams, table_states};
 use crate::model::api::{
     CreateTableRequest, CreateTableResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse,
-    IndexDescription, IndexProgress, ListTablesRequest, ListTablesResponse, TableControl, TableDescription, TableStatus,
-    WaitPolicy,
+    IndexDescription, IndexProgress, ListTablesRequest, ListTablesResponse, TableControl, TableDescription, WaitPolicy,
 };
-use crate::model::error::{InUseError, StoreError};
+use crate::model::error::InUseError;
 use crate::model::limits::LIST_TABLES_MAX;
-use crate::model::{Error, TableName, TableSchema};
-use crate::store::Read;
 
 impl Engine {
     /// Creates a table. The answer says CREATING, as DynamoDB's does; the table is active at once unless that is to take a while.
@@ -235,7 +228,7 @@ fn delete(
     if entry.status == TableStatus::Creating && !entry.control.is_failed_restore() {
         return Err(InUseError::Creating(name.to_owned()).into());
     }
-    index_life::admission::check_table_deletion(&entry.index_life)?;
+    index_life::check_table_deletion(&entry.index_life)?;
     if entry.control.readers > 0 {
         return Err(InUseError::BeingRead(name.to_owned()).into());
     }

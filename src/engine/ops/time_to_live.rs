@@ -1,9 +1,7 @@
 //! UpdateTimeToLive and DescribeTimeToLive: the switch; what expires is for `time_to_live` (docs/dynamodb.md 16).
 
-use std::sync::Arc;
-
-use crate::engine::base::keys::SourceId;
-use crate::engine::catalog::{self, ExpiryList, TimeToLive};
+use crate::engine::catalog::{ExpiryList, TimeToLive};
+use crate::engine::prelude::*;
 use crate::engine::purge;
 use crate::engine::runtime::{Engine, Transaction};
 use crate::engine::time_to_live::{item_that_expires, listed};
@@ -12,7 +10,6 @@ use crate::model::api::{
     UpdateTimeToLiveResponse,
 };
 use crate::model::error::TimeToLiveError;
-use crate::model::{Error, Key, TableName};
 
 impl Engine {
     /// Enables or disables a table's time to live.

@@ -4,26 +4,22 @@
 //! time (see `engine::jobs`), then written by a thread; an import is read by a thread and put in pieces. Both begin again after a
 //! restart: an export writes the same files, an import puts the same items.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
 use serde_json::Value;
 
+use super::recovery::{Bound, bound, table_of};
+use super::tables::add_table;
 use crate::engine::account::job::{ChangesJob, CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{self, AccountRecord, ExportRecord, ImportRecord};
 use crate::engine::base::table_definition::build_new_schema;
-use crate::engine::catalog::{self, TableEntry};
 use crate::engine::jobs;
-use crate::engine::ops::recovery::{Bound, bound, table_of};
-use crate::engine::ops::tables::add_table;
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Engine, Transaction};
 use crate::model::api::transfer::{
     Export, ExportFormat, ExportRequest, ExportWindow, ION, Import, ImportRequest, InputFormat, ListTransfersRequest,
     ListTransfersResponse, TransferStatus, WindowRequest,
 };
-use crate::model::api::{TableStatus, Version};
-use crate::model::error::{RecoveryError, StoreError};
-use crate::model::{Error, TableSchema, arn};
+use crate::model::arn;
+use crate::model::error::RecoveryError;
 
 /// `MaxResults` and `PageSize`, and what they are without.
 const PAGE_MAX: u32 = 25;

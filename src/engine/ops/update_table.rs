@@ -3,20 +3,18 @@
 //! The answer shows the old throughput with status UPDATING, as DynamoDB's does; the change is in effect at once.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::tables::description;
 use super::update_indexes;
 use super::update_throughput::{self, Throughputs};
 use crate::engine::base::table_definition::build_new_schema;
-use crate::engine::catalog::{self, TableEntry};
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Engine, Transaction};
 use crate::engine::{index_life, streams};
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
-use crate::model::api::{CreateTableRequest, TableStatus, UpdateTableRequest, UpdateTableResponse};
+use crate::model::api::{CreateTableRequest, UpdateTableRequest, UpdateTableResponse};
 use crate::model::error::{InUseError, LimitError, UpdateTableError};
 use crate::model::schema::BillingMode;
-use crate::model::{Error, IndexName};
 
 impl Engine {
     /// Changes a table's settings, all of them or none.
@@ -162,7 +160,7 @@ fn change_indexes(transaction: &mut Transaction<'_>, new: &mut TableEntry, reque
             update_indexes::create(transaction, new, creation, request)?;
         }
         if let Some(name) = &update.delete {
-            index_life::removal::begin(transaction, new, name)?;
+            index_life::begin_removal(transaction, new, name)?;
         }
         if let (Some(change), Some(building)) = (&update.update, &mut new.index_life.building) {
             building.is_updated |= building.index == change.name;
@@ -181,7 +179,7 @@ fn check_against(table: &TableEntry, request: &UpdateTableRequest) -> Result<(),
     check_state(table)?;
     update_indexes::check_names(table, request)?;
     update_throughput::check_account(request)?;
-    index_life::admission::check(table, request)
+    index_life::check_update(table, request)
 }
 
 fn check_state(table: &TableEntry) -> Result<(), InUseError> {

@@ -1,10 +1,8 @@
 //! UpdateTable's throughput: billing mode, provisioned units with their limits, on-demand maxima, warm throughput (docs/dynamodb.md 11.3).
 
-use std::sync::Arc;
-
 use crate::codec::calendar;
 use crate::engine::base::table_definition::{check_table_maximum, check_units, throughput_members};
-use crate::engine::catalog::TableEntry;
+use crate::engine::prelude::*;
 use crate::model::api::UpdateTableRequest;
 use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::update_table::IndexChange;
@@ -12,7 +10,6 @@ use crate::model::error::{LimitError, SchemaError, UpdateTableError};
 use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput};
-use crate::model::{Error, IndexKind, TableSchema};
 
 /// The checks that need no table.
 pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {

@@ -2,19 +2,14 @@
 //!
 //! A range may be as large as a table, so it is walked in steps, each a short read of its own; what changes meanwhile may be seen or not.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 
 use super::map::first_digest;
-use crate::codec::digest::{Digest, hex};
-use crate::codec::record::Record;
+use crate::codec::digest::hex;
 use crate::engine::base::counters::{CollectionValue, key_values};
-use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
-use crate::engine::catalog::TableEntry;
-use crate::model::error::StoreError;
+use crate::engine::prelude::*;
 use crate::model::layout::{PartitionContent, PlaceRange};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
-use crate::model::{AttributeValue, Error, IndexKind};
-use crate::store::{Direction, KeyRange, Read, try_walk};
 
 /// Collections or entries looked at in one step: some milliseconds. Longer reads would keep pages from being used again, and the data
 /// file would grow by them.

@@ -3,11 +3,11 @@
 //! A place is the digest of a partition key and, behind it, the order inside the collection (see `engine::keys`), so that a boundary
 //! may lie between two collections or inside one. A partition keeps its number for ever; a split gives the upper part a new one.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserializer, Serializer, de};
 
-use crate::codec::digest::{Digest, hex, unhex};
-use crate::engine::base::segment;
+use crate::codec::digest::{hex, unhex};
 use crate::engine::base::stored::Stored;
+use crate::engine::prelude::*;
 use crate::model::api::Segment;
 use crate::model::layout::{PartitionOrigin, PlaceRange};
 
@@ -59,7 +59,7 @@ impl PartitionMap {
     pub fn even(count: usize, now_ms: u64) -> Self {
         let total = u32::try_from(count.clamp(1, PARTITIONS_MAX)).unwrap_or(1);
         let partition = |index: u32| {
-            let (first, _) = segment::digests(Segment { index, total });
+            let (first, _) = walks::segment_digests(Segment { index, total });
             let from = if index == 0 { Vec::new() } else { first.to_vec() };
             Partition { id: index, from, since_ms: now_ms, origin: PartitionOrigin::Creation }
         };

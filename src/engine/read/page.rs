@@ -1,24 +1,17 @@
 //! One page: the walk over a range, its end, and what it cost (docs/dynamodb.md 13.5, 10.3).
 
-use std::ops::{Bound, ControlFlow};
-use std::sync::Arc;
+use std::ops::Bound;
 
-use super::filter::Filter;
-use super::select::{self, Output, Selection};
+use super::select::{self, Filter, Output, Selection};
 use super::source::ReadSource;
-use crate::codec::record::Record;
 use crate::codec::row::Row;
-use crate::engine::base::capacity::read_units;
-use crate::engine::base::keys::{self, SourceId};
-use crate::engine::catalog::TableEntry;
+use crate::engine::base::read_units;
 use crate::engine::meter::PageReads;
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Rows, View};
 use crate::model::api::Page;
-use crate::model::error::StoreError;
 use crate::model::layout::Reads;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
-use crate::model::{Error, Item};
-use crate::store::{Direction, KeyRange, try_walk};
 
 /// A page to read: everything is checked.
 #[derive(Debug)]

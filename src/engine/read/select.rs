@@ -1,11 +1,16 @@
-//! What a read returns of each entry (docs/dynamodb.md 13.2, 13.4, 13.6).
+//! What a read returns of each entry and which entries it keeps (docs/dynamodb.md 13.2, 13.4, 13.6).
+
+use std::collections::BTreeSet;
 
 use super::source::ReadSource;
-use crate::expr::ProjectionPaths;
+use crate::engine::prelude::*;
 use crate::expr::partiql::Column;
-use crate::model::api::Select;
-use crate::model::error::QueryError;
-use crate::model::{DocumentPath, IndexKind, Item, Projection};
+use crate::expr::read_request::ReadFilter;
+use crate::expr::{Condition, PlaceholderUse, ProjectionPaths, condition, legacy, projection};
+use crate::model::api::{ConditionParameter, Placeholders, Select};
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::error::{ExpressionError, QueryError};
+use crate::model::{DocumentPath, Projection};
 
 /// What is made of each entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,5 +106,181 @@ fn needs_fetch(source: &ReadSource, paths: &ProjectionPaths) -> Result<bool, Que
         }
         IndexKind::Global => Ok(false),
         IndexKind::Local => Ok(!missing.is_empty()),
+    }
+}
+
+// Document paths held against key schemas.
+
+/// The projection that a request asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestedProjection<'r> {
+    expression: Option<&'r str>,
+    attributes: Option<&'r [String]>,
+}
+
+impl<'r> RequestedProjection<'r> {
+    /// `ProjectionExpression` or `AttributesToGet`, not both.
+    ///
+    /// # Errors
+    /// `Mixed`.
+    pub fn new(expression: Option<&'r String>, attributes: Option<&'r Vec<String>>) -> Result<Self, ExpressionError> {
+        if expression.is_some() && attributes.is_some() {
+            return Err(mixed("AttributesToGet", "ProjectionExpression"));
+        }
+        Ok(Self { expression: expression.map(String::as_str), attributes: attributes.map(Vec::as_slice) })
+    }
+
+    #[must_use]
+    pub fn has_expression(&self) -> bool {
+        self.expression.is_some()
+    }
+
+    /// The parameter given.
+    #[must_use]
+    pub fn parameter(&self) -> Option<&'static str> {
+        match (self.expression, self.attributes) {
+            (Some(_), _) => Some("ProjectionExpression"),
+            (None, Some(_)) => Some("AttributesToGet"),
+            (None, None) => None,
+        }
+    }
+
+    /// The paths; placeholders they name count as used.
+    ///
+    /// # Errors
+    /// `Expression`, `Legacy`.
+    pub fn paths(&self, given: &Placeholders, used: &mut PlaceholderUse) -> Result<Option<ProjectionPaths>, Error> {
+        match (self.expression, self.attributes) {
+            (Some(text), _) => Ok(Some(projection::parse(text, given, used)?)),
+            (None, Some(names)) => Ok(Some(ProjectionPaths::of_attributes(legacy::attributes_to_get(names)?))),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Two parameters that may not come together.
+#[must_use]
+pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
+    ExpressionError::Mixed { legacy: legacy.to_owned(), expressions: expression.to_owned() }
+}
+
+/// The role of an attribute in error texts, if it is a key of the table or of any index, in reads as in writes (docs/dynamodb.md 6.3).
+fn key_role(schema: &TableSchema, name: &str) -> Option<&'static str> {
+    if schema.key.contains(name) {
+        return Some("Key");
+    }
+    let mut attributes = schema.indexes.iter().flat_map(IndexSchema::attributes);
+    attributes.any(|attribute| attribute.name == name).then_some("IndexKey")
+}
+
+/// Keys are scalars: no document path goes into one (docs/dynamodb.md 6.3).
+///
+/// # Errors
+/// `PathIntoKey`.
+pub fn check_paths(paths: &[&DocumentPath], schema: &TableSchema) -> Result<(), QueryError> {
+    for path in paths.iter().filter(|path| !path.rest.is_empty()) {
+        if let Some(role) = key_role(schema, &path.head) {
+            return Err(QueryError::PathIntoKey { role, name: path.head.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The same of a projection.
+///
+/// # Errors
+/// `PathIntoKey`.
+pub fn check_no_path_into_keys(projection: Option<&ProjectionPaths>, schema: &TableSchema) -> Result<(), QueryError> {
+    let paths = projection.map(ProjectionPaths::paths).unwrap_or_default();
+    check_paths(&paths.iter().collect::<Vec<_>>(), schema)
+}
+
+// The filter of a Query or Scan: what it may name (docs/dynamodb.md 13.2, 13.6), and which entries it keeps.
+
+/// A filter that is held against entries.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    condition: Condition,
+    /// The attributes it looks at; the others need not be decoded.
+    names: BTreeSet<String>,
+    /// Its parameter as error texts name it.
+    parameter: &'static str,
+}
+
+/// Parses the filter of a request; placeholders it names count as used.
+///
+/// # Errors
+/// `Expression`.
+pub fn parse_filter(
+    parameter: &ConditionParameter,
+    placeholders: &Placeholders,
+    used: &mut PlaceholderUse,
+) -> Result<Option<ReadFilter>, Error> {
+    match parameter {
+        ConditionParameter::None => Ok(None),
+        ConditionParameter::Expression(text) => {
+            let condition = condition::parse_parameter(text, ExpressionParameter::Filter, placeholders, used)?;
+            Ok(Some(ReadFilter::of_expression(condition)))
+        }
+        ConditionParameter::Legacy(conditions) => {
+            let condition = legacy::condition(conditions)?;
+            Ok(condition.map(|condition| ReadFilter { condition, parameter: "QueryFilter" }))
+        }
+    }
+}
+
+impl Filter {
+    #[must_use]
+    pub fn new(filter: ReadFilter) -> Self {
+        let names = filter.condition.attribute_names().into_iter().map(str::to_owned).collect();
+        Self { condition: filter.condition, names, parameter: filter.parameter }
+    }
+
+    /// The condition of a PartiQL statement.
+    #[must_use]
+    pub fn of_condition(condition: Condition) -> Self {
+        Self::new(ReadFilter { condition, parameter: "WHERE" })
+    }
+
+    /// The key attributes of what is queried belong into the key condition.
+    ///
+    /// # Errors
+    /// `FilterOnKey`.
+    pub fn check_no_keys(&self, source: &ReadSource) -> Result<(), QueryError> {
+        let schema = source.key_schema();
+        let key = schema.partition.iter().chain(schema.sort).find(|attribute| self.names.contains(&attribute.name));
+        match key {
+            Some(key) => Err(QueryError::FilterOnKey { parameter: self.parameter, name: key.name.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// `PathIntoKey`.
+    pub fn check_paths(&self, source: &ReadSource) -> Result<(), QueryError> {
+        check_paths(&self.condition.paths(), &source.table.schema)
+    }
+
+    /// A queried index must have what is filtered on; a scanned one need not.
+    ///
+    /// # Errors
+    /// `FilterNotProjected`.
+    pub fn check_projected(&self, source: &ReadSource) -> Result<(), QueryError> {
+        let Some(index) = source.index() else { return Ok(()) };
+        let missing = self.names.iter().filter(|name| !index.projects(&source.table.schema.key, name));
+        let missing: Vec<&str> = missing.map(String::as_str).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names: missing.join(", ") })
+    }
+
+    /// Does the filter keep an entry?
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn keeps(&self, record: &Record<'_>) -> Result<bool, StoreError> {
+        let item: Item = record.attributes(&|name| self.names.contains(name))?;
+        Ok(self.condition.holds(&item))
     }
 }

@@ -1,16 +1,18 @@
-//! What a Query or Scan reads: a table, or one of its indexes.
+//! What a Query or Scan reads: a table or one of its indexes, and the range of it.
 
-use std::sync::Arc;
+use std::ops::Bound;
 
-use crate::codec::record::Record;
-use crate::engine::base::keys::{EntryAddress, SourceId};
-use crate::engine::catalog::TableEntry;
+use crate::codec::key::{encode, encode_prefix, partition_digest};
+use crate::engine::base::keys::collection_prefix;
 use crate::engine::index::IndexView;
+use crate::engine::prelude::*;
 use crate::engine::runtime::View;
+use crate::expr::partiql::plan::Interval;
 use crate::expr::{KeyCondition, KeySchemaView, SortRange};
-use crate::model::api::ConsumedCapacity;
-use crate::model::error::{QueryError, StoreError};
-use crate::model::{AttributeValue, Error, IndexKind, IndexName, IndexSchema, Item, KeyAttribute, TableName};
+use crate::model::KeyAttribute;
+use crate::model::api::Segment;
+use crate::model::error::{KeyError, QueryError, ValueError};
+use crate::store::prefix_end;
 
 /// A table with the index that is read, if one is.
 #[derive(Debug, Clone)]
@@ -148,4 +150,193 @@ impl ReadSource {
         }
         consumed
     }
+}
+
+// ExclusiveStartKey (docs/dynamodb.md 13.7): checked, then the place after which a page begins.
+
+/// The check that needs no table. `fault`: what was found in the values when they were read.
+///
+/// # Errors
+/// `StartKeyValue`.
+pub fn check_start_values(start: Option<&Item>, fault: Option<&ValueError>) -> Result<(), QueryError> {
+    if let Some(fault) = fault {
+        return Err(QueryError::StartKeyValue(fault.clone()));
+    }
+    let mut values = start.into_iter().flat_map(|item| item.0.values());
+    values.try_for_each(AttributeValue::check_nesting).map_err(QueryError::StartKeyValue)
+}
+
+fn check_not_empty(item: &Item, name: &str) -> Result<(), QueryError> {
+    let fault = match item.get(name) {
+        Some(AttributeValue::S(text)) if text.is_empty() => KeyError::EmptyString(name.to_owned()),
+        Some(AttributeValue::B(bytes)) if bytes.is_empty() => KeyError::EmptyBinary(name.to_owned()),
+        _ => return Ok(()),
+    };
+    Err(QueryError::StartKeyEmpty(fault))
+}
+
+/// A start key with exactly the attributes and types of its source's cursor. Where it lies is still to be checked.
+#[derive(Debug, Clone, Copy)]
+pub struct StartKey<'r> {
+    item: &'r Item,
+}
+
+impl<'r> StartKey<'r> {
+    /// Checks attributes and types against the source: count first, then index keys, then table keys.
+    ///
+    /// # Errors
+    /// `StartKey`, `StartKeySchema`.
+    pub fn new(source: &ReadSource, item: &'r Item, is_scan: bool) -> Result<Self, QueryError> {
+        let attributes = source.cursor_attributes();
+        let misshapen = || match source.index() {
+            None if is_scan => QueryError::StartKeySchema,
+            _ => QueryError::StartKey,
+        };
+        if item.0.len() != attributes.len() || attributes.iter().any(|attribute| item.get(&attribute.name).is_none()) {
+            return Err(misshapen());
+        }
+        let mut index = source.index().into_iter().flat_map(IndexSchema::attributes);
+        if !index.all(|attribute| has_type(item, attribute)) {
+            return Err(QueryError::StartKey);
+        }
+        if !source.table.schema.key.attributes().all(|attribute| has_type(item, attribute)) {
+            return Err(QueryError::StartKeySchema);
+        }
+        source.cursor_attributes().iter().try_for_each(|attribute| check_not_empty(item, &attribute.name))?;
+        Ok(Self { item })
+    }
+
+    /// Holds the key against a query's boundaries.
+    ///
+    /// # Errors
+    /// `StartKeyOutside`, `StartKeyPredicate`, `StartKeyOneRow`.
+    pub fn of_query(self, source: &ReadSource, condition: &KeyCondition) -> Result<EntryAddress, QueryError> {
+        let schema = source.key_schema();
+        let is_inside = values(self.item, schema.partition) == condition.partition.iter().collect::<Vec<_>>();
+        let is_one_row = source.has_one_row_at_most(condition);
+        match &condition.range {
+            None if !is_inside => return Err(QueryError::StartKeyOutside),
+            None if is_one_row => return Err(QueryError::StartKeyOneRow),
+            None => {}
+            Some(range) => {
+                let sort = values(self.item, schema.sort);
+                let earlier: Vec<&AttributeValue> = condition.sort.iter().collect();
+                let (first, rest) = sort.split_at(earlier.len().min(sort.len()));
+                if first != earlier || !rest.first().is_some_and(|value| range.contains(value)) {
+                    return Err(QueryError::StartKeyPredicate);
+                }
+                if !is_inside || is_one_row {
+                    return Err(QueryError::StartKeyOneRow);
+                }
+            }
+        }
+        source.address(self.item).ok_or(QueryError::StartKey)
+    }
+
+    /// Holds the key against a scan's segment.
+    ///
+    /// # Errors
+    /// `StartKeySegment`.
+    pub fn of_scan(self, source: &ReadSource, segment: Option<Segment>) -> Result<EntryAddress, QueryError> {
+        if let Some(segment) = segment {
+            let digest = partition_digest(&values(self.item, source.key_schema().partition));
+            if !walks::segment_contains(segment, &digest) {
+                return Err(QueryError::StartKeySegment { total: segment.total, segment: segment.index });
+            }
+        }
+        source.address(self.item).ok_or(QueryError::StartKey)
+    }
+}
+
+fn has_type(item: &Item, attribute: &KeyAttribute) -> bool {
+    let expected = attribute.attribute_type.as_attribute_type();
+    item.get(&attribute.name).is_some_and(|value| value.attribute_type() == expected)
+}
+
+fn values<'i>(item: &'i Item, attributes: &[KeyAttribute]) -> Vec<&'i AttributeValue> {
+    attributes.iter().filter_map(|attribute| item.get(&attribute.name)).collect()
+}
+
+// Key conditions as ranges of stored keys.
+
+/// The entries that meet a key condition, exactly.
+#[must_use]
+pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyRange {
+    let partition: Vec<&AttributeValue> = condition.partition.iter().collect();
+    let mut prefix = collection_prefix(source.id(), &partition_digest(&partition));
+    for value in &condition.sort {
+        encode(value, &mut prefix);
+    }
+    let with = |value: &AttributeValue| {
+        let mut key = prefix.clone();
+        encode(value, &mut key);
+        key
+    };
+    // Encodings are prefix-free: the entries with a sort key value are those that begin with its encoding.
+    let below = |value| Bound::Excluded(with(value));
+    let from = |value| Bound::Included(with(value));
+    let through = |value| prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Excluded);
+    let after = |value| prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Included);
+    let whole = KeyRange::prefix(&prefix);
+    match &condition.range {
+        None => whole,
+        Some(SortRange::Equal(value)) => KeyRange::prefix(&with(value)),
+        Some(SortRange::Less(value)) => KeyRange { upper: below(value), ..whole },
+        Some(SortRange::LessOrEqual(value)) => KeyRange { upper: through(value), ..whole },
+        Some(SortRange::Greater(value)) => KeyRange { lower: after(value), ..whole },
+        Some(SortRange::GreaterOrEqual(value)) => KeyRange { lower: from(value), ..whole },
+        Some(SortRange::Between(lower, upper)) => KeyRange { lower: from(lower), upper: through(upper) },
+        Some(SortRange::BeginsWith(start)) => {
+            let encoded = encode_prefix(start).unwrap_or_default();
+            KeyRange::prefix(&[prefix.as_slice(), &encoded].concat())
+        }
+    }
+}
+
+/// The entries of a collection whose sort keys are encoded within bounds.
+#[must_use]
+pub fn range_of_interval(source: &ReadSource, digest: &Digest, interval: &Interval) -> KeyRange {
+    let prefix = collection_prefix(source.id(), digest);
+    let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
+    let upper = match &interval.upper {
+        Some(upper) => Bound::Excluded(with(upper)),
+        None => KeyRange::prefix(&prefix).upper,
+    };
+    KeyRange { lower: Bound::Included(with(&interval.lower)), upper }
+}
+
+/// Is a key within a range?
+#[must_use]
+pub fn range_contains(range: &KeyRange, key: &[u8]) -> bool {
+    let from = match &range.lower {
+        Bound::Included(lower) => key >= lower.as_slice(),
+        Bound::Excluded(lower) => key > lower.as_slice(),
+        Bound::Unbounded => true,
+    };
+    let to = match &range.upper {
+        Bound::Included(upper) => key <= upper.as_slice(),
+        Bound::Excluded(upper) => key < upper.as_slice(),
+        Bound::Unbounded => true,
+    };
+    from && to
+}
+
+/// The part of a range strictly after a key, in the direction of the walk.
+#[must_use]
+pub fn range_after(range: KeyRange, key: Vec<u8>, direction: Direction) -> KeyRange {
+    match direction {
+        Direction::Forward => KeyRange { lower: Bound::Excluded(key), ..range },
+        Direction::Reverse => KeyRange { upper: Bound::Excluded(key), ..range },
+    }
+}
+
+/// The part of a range strictly after a key, walking forward; the key may lie before the range, which is then whole.
+#[must_use]
+pub fn range_after_if_inside(range: KeyRange, key: Vec<u8>) -> KeyRange {
+    let is_before = match &range.lower {
+        Bound::Included(lower) => key < *lower,
+        Bound::Excluded(lower) => key <= *lower,
+        Bound::Unbounded => false,
+    };
+    if is_before { range } else { range_after(range, key, Direction::Forward) }
 }

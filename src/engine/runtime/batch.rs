@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
-
 use crate::engine::base::counters::{CounterDelta, SourceCounters};
-use crate::engine::base::keys::{Meta, SourceId, StoreKey};
-use crate::model::api::Version;
-use crate::model::error::StoreError;
-use crate::store::{BatchHook, Read, Write};
+use crate::engine::base::keys::Meta;
+use crate::engine::prelude::*;
+use crate::store::BatchHook;
 
 /// Version of all stored formats together. 2: the store may have a log beside it, which programs of version 1 know nothing of and would
 /// leave behind what they write. All versions before are read, and become this one with the first write.

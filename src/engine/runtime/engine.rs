@@ -1,14 +1,15 @@
 //! The engine on one store.
 
-use std::sync::Arc;
+use std::sync::Weak;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use super::shared::Shared;
-use super::threads::Background;
+use super::shared::{Shared, Signal};
 use super::view::View;
-use crate::engine::catalog::TableEntry;
+use crate::engine::meter::Outcome;
+use crate::engine::prelude::*;
 use crate::model::api::CommitObserver;
-use crate::model::layout::{CollectionWarning, ThrottleWarning};
-use crate::model::{Error, TableName};
+use crate::model::layout::{CollectionWarning, MeteredOperation, ThrottleWarning};
 use crate::store::StoreInfo;
 
 /// The engine on one store.
@@ -84,5 +85,121 @@ impl Engine {
     #[must_use]
     pub fn throttle_warnings(&self) -> Vec<ThrottleWarning> {
         self.shared.throttle_warnings.all()
+    }
+}
+
+// Measures operations for the meters.
+
+/// Measures one operation from its beginning to [`Timer::end`].
+#[derive(Debug)]
+pub struct Timer {
+    shared: Arc<Shared>,
+    operation: MeteredOperation,
+    started: Instant,
+}
+
+impl Engine {
+    /// Begins to measure an operation.
+    #[must_use]
+    pub fn timer(&self, operation: MeteredOperation) -> Timer {
+        Timer { shared: Arc::clone(&self.shared), operation, started: Instant::now() }
+    }
+}
+
+impl Timer {
+    /// Sets how long it took so far: what was done before it is measured now.
+    #[must_use]
+    pub fn after(self, took: Duration) -> Self {
+        let now = Instant::now();
+        Self { started: now.checked_sub(took).unwrap_or(now), ..self }
+    }
+
+    /// The outcome as it is, counted for each table that the operation names.
+    pub fn end<'t, T>(
+        self,
+        tables: impl IntoIterator<Item = &'t TableName>,
+        outcome: Result<T, Error>,
+        returned: impl Fn(&T) -> Option<u64>,
+    ) -> Result<T, Error> {
+        self.count(tables, outcome.as_ref().err(), outcome.as_ref().ok().and_then(returned));
+        outcome
+    }
+
+    /// Counts, for each table that the operation names, that it ended, with this failure or with so many items.
+    pub fn count<'t>(self, tables: impl IntoIterator<Item = &'t TableName>, failure: Option<&Error>, returned: Option<u64>) {
+        let kind = failure.map_or(Outcome::Success, Outcome::of);
+        // CloudWatch counts them for the account alone, not by table.
+        if kind == Outcome::UserError {
+            return self.shared.meter.user_error();
+        }
+        let latency_ms = self.started.elapsed().as_secs_f64() * 1e3;
+        let now_ms = self.shared.now_ms();
+        for table in tables {
+            self.shared.meter.table(table).count_operation(now_ms, self.operation, kind, (latency_ms, returned));
+        }
+    }
+}
+
+// The background threads: each wakes up every while and makes its round.
+
+/// The threads.
+#[derive(Debug)]
+pub struct Background {
+    signal: Arc<Signal>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What a thread does each time, handed in from above; how long until there is more to do, if that is known.
+pub type Round = fn(&Arc<Shared>) -> Result<Option<Duration>, Error>;
+
+impl Background {
+    /// Starts a thread for each round, under its name.
+    ///
+    /// # Errors
+    /// `Io` when there can be no thread.
+    pub fn start(shared: &Arc<Shared>, period: Duration, all: &[(&str, Round)]) -> Result<Self, StoreError> {
+        let background = Self { signal: Arc::clone(&shared.signal), threads: Mutex::default() };
+        for &(name, round) in all {
+            // Weak: a thread of its own must not keep a store open that everybody else has let go.
+            let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&background.signal));
+            let thread = std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || rounds(&weak, &signal, period, round))
+                .map_err(|error| StoreError::Io(format!("no background thread: {error}")))?;
+            background.threads.lock().push(thread);
+        }
+        Ok(background)
+    }
+
+    /// Ends them, and waits for that. Never called by such a thread, which owns no engine; and they wait for nobody who could be
+    /// waiting here.
+    pub fn end(&self) {
+        self.signal.end();
+        for thread in self.threads.lock().drain(..) {
+            if thread.join().is_err() {
+                log::error!("a background thread of the engine ended by a panic");
+            }
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn rounds(shared: &Weak<Shared>, signal: &Signal, period: Duration, round: Round) {
+    // The first at once: an earlier process may have left something.
+    let (mut wait, mut seen) = (Duration::ZERO, 0);
+    while signal.wait(wait, &mut seen) {
+        let Some(shared) = shared.upgrade() else { return };
+        wait = match round(&shared) {
+            Ok(next) => next.map_or(period, |next| next.min(period)),
+            Err(error) => {
+                log::debug!("background work stopped until the next round: {error}");
+                period
+            }
+        };
     }
 }

@@ -1,8 +1,7 @@
 //! The values of items that one request has in memory together, counted before they are made: they may take a hundred times what the
 //! items do.
 
-use crate::codec::record::Record;
-use crate::model::Error;
+use crate::engine::prelude::*;
 use crate::store::budget::{Memory, Permit};
 
 /// What the values of one request may take; an item alone, what it takes. A request that reads is kept for as much, before it runs.

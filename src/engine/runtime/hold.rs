@@ -1,6 +1,6 @@
 //! Stops the life of indexes where a test wants to look at it.
 
-use parking_lot::Mutex;
+use crate::engine::prelude::*;
 
 /// A part of an index's life that can be held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

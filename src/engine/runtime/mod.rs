@@ -3,30 +3,22 @@
 
 pub mod batch;
 mod charge;
-mod collection_warning;
 mod engine;
 mod held_values;
 pub mod hold;
 mod observers;
 mod options;
-mod pieces;
 mod shared;
-mod signal;
 mod submit;
-mod threads;
-mod throttle_warning;
-mod throttling;
-mod timer;
 mod transaction;
 mod view;
 mod warnings;
 
 pub use crate::codec::row::{BatchRows, Rows};
 pub use crate::model::api::Done;
-pub use engine::Engine;
+pub use engine::{Background, Engine, Round};
 pub use held_values::HeldValues;
 pub use options::{BACKGROUND_PERIOD, EngineOptions};
 pub use shared::Shared;
-pub use threads::{Background, Round};
 pub use transaction::Transaction;
 pub use view::View;

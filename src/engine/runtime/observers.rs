@@ -4,11 +4,11 @@
 //! deletes, with the tables that are gone. It is told after the commit and is given the rest of the operation, which tells who waits, to be
 //! called now or later.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
 
+use crate::engine::prelude::*;
 use crate::model::api::{CommitObserver, Committed, Then};
 
 /// The observers there are. Without any, a look at a flag is all that a write costs.

@@ -1,11 +1,11 @@
 //! What comes into the engine from outside.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::Hold;
 use crate::codec::metrics::prices;
+use crate::engine::prelude::*;
 use crate::engine::throttle::ThrottleOptions;
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::layout::PartitionLimits;

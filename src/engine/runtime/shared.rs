@@ -1,20 +1,19 @@
 //! What operations, background threads and the jobs they submit have in common.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Condvar;
 
 use super::batch::BatchState;
 use super::observers::Observers;
 use super::options::EngineOptions;
-use super::pieces::Pieces;
-use super::signal::Signal;
 use super::warnings::Warnings;
-use crate::engine::catalog::TableEntry;
-use crate::engine::catalog::cache::CatalogCache;
-use crate::engine::catalog::watched::Watched;
+use crate::engine::catalog::cache::{CatalogCache, Watched};
 use crate::engine::meter::Meter;
+use crate::engine::partitions::SplitRounds;
 use crate::engine::partitions::content::Views;
-use crate::engine::partitions::rounds::SplitRounds;
+use crate::engine::prelude::*;
 use crate::engine::throttle::Throttle;
 use crate::model::layout::{CollectionWarning, ThrottleWarning};
 use crate::store::Store;
@@ -88,5 +87,87 @@ impl Shared {
     /// A view of the last commit for each step of a walk through what lies in partitions.
     pub(in crate::engine) fn views(&self) -> Box<Views<'_>> {
         Box::new(|step| Ok(step(&*self.store.snapshot()?)?))
+    }
+}
+
+// What wakes the background threads, and ends them.
+
+/// Says that the engine ends, or that there is something to do before the next round.
+#[derive(Debug, Default)]
+pub struct Signal {
+    state: Mutex<Requested>,
+    changed: Condvar,
+    /// Beside `end`, which waits for the lock: asked between the steps of a round.
+    is_ending: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Requested {
+    /// Rounds asked for so far.
+    rounds: u64,
+    end: bool,
+}
+
+impl Signal {
+    /// Asks for a round of each thread now.
+    pub fn wake(&self) {
+        self.state.lock().rounds += 1;
+        self.changed.notify_all();
+    }
+
+    /// Does the engine end?
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn end(&self) {
+        self.is_ending.store(true, Ordering::SeqCst);
+        self.state.lock().end = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for the next round, `seen` being how many were asked for when the last began; false at the end.
+    pub(super) fn wait(&self, period: Duration, seen: &mut u64) -> bool {
+        let mut state = self.state.lock();
+        // Rounds are counted, not flagged: one that was asked for during a round is not lost, and each thread sees it.
+        if state.rounds == *seen && !state.end {
+            self.changed.wait_for(&mut state, period);
+        }
+        *seen = state.rounds;
+        !state.end
+    }
+}
+
+// How large the pieces are in which things are removed.
+
+/// Keys removed in one transaction: long enough to be quick, short enough for other writers not to wait.
+const KEYS_PER_PIECE_MAX: usize = 5_000;
+
+/// How many keys are removed in one transaction: half as many after each that found no room for the pages that it writes anew, some
+/// more after each that went through.
+#[derive(Debug)]
+pub struct Pieces(AtomicUsize);
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self(AtomicUsize::new(KEYS_PER_PIECE_MAX))
+    }
+}
+
+impl Pieces {
+    pub fn keys(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn grow(&self) {
+        let keys = self.keys();
+        self.0.store((keys + keys / 8 + 1).min(KEYS_PER_PIECE_MAX), Ordering::Relaxed);
+    }
+
+    /// Whether a smaller piece than the last can be tried.
+    pub fn halve(&self) -> bool {
+        let keys = self.keys();
+        self.0.store((keys / 2).max(1), Ordering::Relaxed);
+        keys > 1
     }
 }

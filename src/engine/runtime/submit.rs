@@ -1,19 +1,15 @@
 //! How a change gets to the writer thread and its outcome back: the one way in which anything is written.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use super::held_values::HeldValues;
 use super::shared::Shared;
 use super::transaction::{Purpose, Transaction};
-use crate::engine::meter::charges::Charges;
+use crate::engine::meter::Charges;
+use crate::engine::prelude::*;
 use crate::model::api::{CallContext, CommitInline, Committed, Done, Origin, WaitPolicy, Written};
-use crate::model::error::StoreError;
-use crate::model::{Error, TableName};
-use crate::store::{Write, WriteJob};
+use crate::store::WriteJob;
 
 /// How often the end is looked for while a write is waited for.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -1,16 +1,11 @@
 //! Write transactions: an operation's change as a job of the store's writer thread.
 
-use std::sync::Arc;
-
 use super::held_values::HeldValues;
 use super::shared::Shared;
-use crate::engine::catalog::{self, TableEntry};
-use crate::engine::meter::charges::Charges;
+use crate::engine::meter::Charges;
 use crate::engine::partitions;
-use crate::model::api::{Origin, TableStatus, Version, Written};
-use crate::model::error::StoreError;
-use crate::model::{Error, Key, TableName};
-use crate::store::{Read, Write};
+use crate::engine::prelude::*;
+use crate::model::api::{Origin, Written};
 
 /// What a change may use while it runs.
 pub struct Transaction<'t> {

@@ -1,19 +1,11 @@
 //! A consistent read of the last commit, with the catalog as it was then.
 
-use std::sync::Arc;
-
 use super::batch::source_counters;
 use super::shared::Shared;
-use crate::codec::digest::Digest;
-use crate::codec::record::Record;
 use crate::engine::base::counters::SourceCounters;
-use crate::engine::base::keys::{EntryAddress, SourceId, StoreKey};
-use crate::engine::catalog::{self, TableEntry};
 use crate::engine::meter::Meter;
+use crate::engine::prelude::*;
 use crate::engine::throttle::UnitKind;
-use crate::model::error::StoreError;
-use crate::model::{Error, TableName};
-use crate::store::Read;
 
 /// One request's view; short, never kept across requests.
 pub struct View<'e> {

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
-use parking_lot::Mutex;
+use super::options::EngineOptions;
+use crate::engine::prelude::*;
+use crate::model::error::Throttled;
+use crate::model::layout::{CollectionWarning, ThrottleWarning};
 
 /// Warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;
@@ -36,4 +39,48 @@ impl<T: Clone> Warnings<T> {
     pub fn all(&self) -> Vec<T> {
         self.0.lock().iter().cloned().collect()
     }
+}
+
+// Warnings of item collections that come near their limit (docs/requirements.md L-41): in the log, and the last of them to be read back.
+
+impl Warnings<CollectionWarning> {
+    /// Warns of a collection that a write makes as large as `bytes`, when it was below the threshold before it grew by `growth`.
+    pub fn warn(&self, options: &EngineOptions, (table, partition): (&TableName, &AttributeValue), (bytes, growth): (u64, i64)) {
+        let bytes_max = options.collection_bytes_max;
+        let threshold = options.collection_warning_bytes.unwrap_or(bytes_max / 5 * 4);
+        if bytes < threshold || bytes.saturating_add_signed(-growth) >= threshold {
+            return;
+        }
+        log::warn!("an item collection of {table} has {bytes} bytes; at {bytes_max} it takes no more");
+        let time_ms = options.clock.now_ms();
+        let (table, partition) = (table.clone(), partition.clone());
+        self.add(|_| None, CollectionWarning { table, partition, billed_bytes: bytes, bytes_max, time_ms });
+    }
+}
+
+// Warnings of throttled requests: in the log, and the last of them to be read back. A client that tries again and again is one warning a
+// minute.
+
+const MINUTE_MS: u64 = 60_000;
+
+impl Warnings<ThrottleWarning> {
+    /// Warns of a request, unless the same limit of the same partition was warned of in the minute before: then it is counted there.
+    pub fn warn(&self, throttled: &Throttled, time_ms: u64) {
+        let warning = ThrottleWarning { throttled: throttled.clone(), requests: 1, time_ms };
+        let is_new = self.add(
+            |warnings| {
+                let mut recent = warnings.iter_mut().rev().take_while(|it| time_ms.saturating_sub(it.time_ms) < MINUTE_MS);
+                recent.find(|it| is_same(&it.throttled, throttled)).map(|same| same.requests += 1)
+            },
+            warning,
+        );
+        if is_new {
+            log::warn!("throttled: {}", throttled.whereabouts());
+        }
+    }
+}
+
+fn is_same(one: &Throttled, other: &Throttled) -> bool {
+    let of = |throttled: &Throttled| (throttled.is_write, throttled.cause, throttled.at.partition);
+    of(one) == of(other) && one.table == other.table && one.index == other.index
 }

@@ -2,25 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::next_token::Position;
-use crate::codec::record::Record;
+use super::Position;
 use crate::codec::row::Row;
 use crate::engine::base::item_key;
-use crate::engine::base::keys::{EntryAddress, Space};
-use crate::engine::catalog::TableEntry;
-use crate::engine::read::filter::Filter;
+use crate::engine::prelude::*;
 use crate::engine::read::page::{self, PagePlan};
-use crate::engine::read::range;
-use crate::engine::read::select::{self, columns_of};
-use crate::engine::read::source::ReadSource;
-use crate::engine::read::start_key::StartKey;
+use crate::engine::read::select::{self, Filter, columns_of};
+use crate::engine::read::source::{self, ReadSource, StartKey};
 use crate::engine::runtime::{HeldValues, View};
 use crate::expr::partiql::plan::{self, KeyedRead};
 use crate::expr::partiql::{Select, keys as named};
-use crate::model::api::ConsumedCapacity;
 use crate::model::error::{QueryError, StatementError};
-use crate::model::{Error, IndexKind, IndexName, IndexSchema, Item, Key};
-use crate::store::{Direction, KeyRange};
 
 /// What a page is to be beside its statement.
 #[derive(Debug, Clone, Default)]
@@ -189,7 +181,7 @@ fn readings(source: &ReadSource, reads: Option<Vec<KeyedRead>>, order: Option<Or
     let is_table = source.index().is_none();
     let has_sort = source.table.schema.key.sort.is_some();
     let reading = |read: &KeyedRead| Reading {
-        range: range::of_interval(source, &read.digest, &read.interval),
+        range: source::range_of_interval(source, &read.digest, &read.interval),
         is_one_row: is_table && (!has_sort || read.interval.is_value),
     };
     reads.iter().map(reading).collect()
@@ -256,10 +248,10 @@ fn owned(row: Row<'_>, held: &mut HeldValues) -> Result<Item, Error> {
 fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
     StartKey::new(&plan.source, key, false).map_err(|_| StatementError::NextToken)?;
     let address = plan.source.address(key).ok_or(StatementError::NextToken)?.encode();
-    if !range::contains(&plan.range, &address) {
+    if !source::range_contains(&plan.range, &address) {
         return Err(StatementError::NextToken.into());
     }
-    Ok(range::after(plan.range.clone(), address, plan.direction))
+    Ok(source::range_after(plan.range.clone(), address, plan.direction))
 }
 
 /// The key of a SELECT in a batch or transaction, as written.

@@ -1,20 +1,16 @@
 //! INSERT, UPDATE, DELETE and EXISTS: the item that a statement is about, and what it does with it.
 
-use std::sync::Arc;
-
-use crate::engine::base::capacity::write_units;
-use crate::engine::base::item_key;
-use crate::engine::catalog::TableEntry;
+use crate::engine::base::{item_key, write_units};
+use crate::engine::prelude::*;
 use crate::engine::runtime::Transaction;
-use crate::engine::write::guard::Guard;
-use crate::engine::write::stored::Stored;
+use crate::engine::write::guard::{Guard, Stored};
 use crate::engine::write::update::UpdatePlan;
 use crate::engine::{index, write};
 use crate::expr::Condition;
 use crate::expr::partiql::{Returning, Write, WriteEffect, keys as named};
-use crate::model::api::{ConsumedCapacity, UpdateReturnValues};
+use crate::model::DocumentPath;
+use crate::model::api::UpdateReturnValues;
 use crate::model::error::{StatementError, ValueError};
-use crate::model::{DocumentPath, Error, Item, Key};
 
 /// What a statement does with its item.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::codec::digest::digest;
-use crate::engine::base::parts::{Part, bytes_of};
-use crate::model::TableName;
-use crate::model::api::{StreamName, Version};
+use crate::engine::base::stored::{Part, bytes_of};
+use crate::engine::prelude::*;
+use crate::model::api::StreamName;
 use crate::model::error::StreamError;
 use crate::model::limits::SHARD_ITERATOR_MS;
 

@@ -2,31 +2,27 @@
 //!
 //! A stream is a definition under its table's name and label, and records under its id. A table's catalog entry says which stream
 //! takes its changes now; the definition outlives that, and the table. Records are written by the change itself
-//! ([`capture`]) and removed behind the horizon ([`trim`]). One shard lasts as long as its stream.
+//! (`record::capture`) and removed behind the horizon ([`trim`]). One shard lasts as long as its stream.
 //!
 //! A record's sequence number is the version that the change took, so numbers rise over all streams, and a reader who saw
 //! everything up to a commit goes on behind that commit's last version.
 
-pub mod capture;
-pub mod definition;
 pub mod iterator;
-pub mod policy;
 pub mod record;
 pub mod trim;
 
-use std::sync::Arc;
+use serde_json::Value;
 
-use super::base::keys;
-use super::base::stored;
-use super::catalog::{self, TableEntry, TableStream};
+use super::account::AccountRecord;
+use super::base::keys::RecordKind;
+use super::base::stored::{self, Stored};
+use super::catalog::TableStream;
+use super::prelude::*;
 use super::runtime::Transaction;
 use crate::codec::{calendar, digest};
-use crate::model::api::{SequenceNumber, StreamName, StreamViewType, Version};
-use crate::model::error::{StoreError, StreamError};
-use crate::model::{Error, arn};
-use crate::store::Read;
-
-pub use definition::Definition;
+use crate::model::api::{SequenceNumber, StreamName, StreamViewType};
+use crate::model::arn;
+use crate::model::error::StreamError;
 
 /// Gives the table a new stream; the caller writes the entry. It must have none that is enabled.
 ///
@@ -135,4 +131,129 @@ pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
 /// Those of the store.
 pub fn behind(read: &dyn Read) -> Result<Version, StoreError> {
     Ok(crate::engine::runtime::batch::last_version(read)? + 1)
+}
+
+// A stream's definition, which outlives its table.
+
+/// A stream as the store knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    pub id: SourceId,
+    pub view_type: StreamViewType,
+    /// Milliseconds since the epoch.
+    pub created_ms: u64,
+    /// Names of the table's key attributes.
+    pub partition: String,
+    pub sort: Option<String>,
+    /// Its beginning: records have higher sequence numbers, or this one in a stream of an older version.
+    pub first: Version,
+    /// The highest sequence number that was removed; 0 before any.
+    pub trimmed: Version,
+    /// When it was disabled: the highest sequence number that a record may have, milliseconds since the epoch.
+    pub closed: Option<(Version, u64)>,
+}
+
+impl Stored for Definition {
+    const VERSION: u8 = 2;
+    const WHAT: &'static str = "a stream's definition";
+
+    /// Version 1 had the key's one or two names as a list.
+    fn upgrade(version: u64, mut definition: Value) -> Option<Value> {
+        let members = definition.as_object_mut().filter(|_| version == 1)?;
+        let names = members.remove("key")?;
+        for (member, name) in ["partition", "sort"].into_iter().zip(names.as_array()?) {
+            members.insert(member.to_owned(), name.clone());
+        }
+        Some(definition)
+    }
+}
+
+// The resource policies of streams: of each its own, also when the stream is disabled and when its table is gone.
+
+/// What is kept of a stream's policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StreamPolicy {
+    /// `None` after it was removed.
+    pub text: Option<String>,
+    /// Of the last policy: the time it was put, later than any before it.
+    pub revision: u64,
+}
+
+impl Stored for StreamPolicy {
+    const VERSION: u8 = 1;
+    const WHAT: &'static str = "a stream's policy";
+}
+
+impl AccountRecord for StreamPolicy {
+    const KIND: RecordKind = RecordKind::StreamPolicy;
+}
+
+/// The policy of a stream; that of one that never had any is empty.
+///
+/// # Errors
+/// `Corrupt`; those of the store.
+pub fn policy_of(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreError> {
+    Ok(StreamPolicy::get(read, &arn::stream(name))?.unwrap_or_default())
+}
+
+/// Keeps a policy.
+///
+/// # Errors
+/// Those of the store.
+pub fn put_policy(batch: &mut dyn Write, name: &StreamName, policy: &StreamPolicy) -> Result<(), StoreError> {
+    policy.put(batch, &arn::stream(name))
+}
+
+/// Forgets the policy of a stream that is no more.
+///
+/// # Errors
+/// Those of the store.
+pub fn forget_policy(batch: &mut dyn Write, name: &StreamName) -> Result<(), StoreError> {
+    StreamPolicy::delete(batch, &arn::stream(name))
+}
+
+#[cfg(test)]
+mod definition_tests {
+    use super::*;
+    use crate::engine::base::stored::{decode, encode};
+    use crate::model::error::StoreError;
+
+    fn example() -> Definition {
+        Definition {
+            id: SourceId(7),
+            view_type: StreamViewType::NewAndOldImages,
+            created_ms: 17,
+            partition: "pk".into(),
+            sort: Some("sk".into()),
+            first: 5,
+            trimmed: 6,
+            closed: Some((9, 18)),
+        }
+    }
+
+    #[test]
+    fn the_stored_form_is_fixed_and_that_of_version_1_is_read() {
+        let check = |definition: Definition, head: &str, first_key: &str, key: &str, rest: &str| {
+            let today = format!(r#"{{"v":2,{head},{key},{rest}}}"#);
+            assert_eq!(String::from_utf8(encode(&definition).unwrap()).unwrap(), today);
+            assert_eq!(decode(today.as_bytes()), Ok(definition.clone()));
+            assert_eq!(decode(format!(r#"{{"v":1,{head},{first_key},{rest}}}"#).as_bytes()), Ok(definition));
+        };
+        let head = r#""id":7,"view_type":"NEW_AND_OLD_IMAGES","created_ms":17"#;
+        let (first_key, key) = (r#""key":["pk","sk"]"#, r#""partition":"pk","sort":"sk""#);
+        check(example(), head, first_key, key, r#""first":5,"trimmed":6,"closed":[9,18]"#);
+        let open = Definition { sort: None, closed: None, ..example() };
+        let (first_key, key) = (r#""key":["pk"]"#, r#""partition":"pk","sort":null"#);
+        check(open, head, first_key, key, r#""first":5,"trimmed":6,"closed":null"#);
+    }
+
+    #[test]
+    fn damage_and_newer_versions_are_told_apart() {
+        let damaged = || StoreError::Corrupt(Definition::WHAT);
+        let cases: &[(&[u8], StoreError)] =
+            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":3}"#, StoreError::Format(3))];
+        for (bytes, expected) in cases {
+            assert_eq!(decode::<Definition>(bytes), Err(expected.clone()));
+        }
+    }
 }

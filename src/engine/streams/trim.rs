@@ -1,19 +1,12 @@
 //! Removal of records that are older than 24 hours, and of disabled streams that have none left.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use super::definition::Definition;
+use super::Definition;
 use super::record::StoredRecord;
-use crate::engine::base::keys::{self, SourceId, Space, StoreKey};
 use crate::engine::base::stored;
-use crate::engine::base::walks;
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Shared, Transaction};
-use crate::model::Error;
-use crate::model::api::{StreamName, Version};
-use crate::model::error::StoreError;
+use crate::model::api::StreamName;
 use crate::model::limits::STREAM_RETENTION_MS;
-use crate::store::{Direction, Read, try_walk};
 
 /// Records removed in one transaction: other writers are not to wait.
 const RECORDS_PER_JOB: usize = 1_000;
@@ -115,7 +108,7 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
     }
     if is_over(&definition, horizon_ms) && oldest(transaction.read(), definition.id)?.is_none() {
         transaction.batch.delete(&keys::stream(name))?;
-        super::policy::forget(transaction.batch, name)?;
+        super::forget_policy(transaction.batch, name)?;
     }
     Ok(false)
 }

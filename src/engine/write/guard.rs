@@ -1,15 +1,15 @@
 //! What a write holds against the stored item before it changes it: the filesystem's precondition and the condition of the
 //! request (docs/dynamodb.md 12.5). Parsed before the write is queued, evaluated on the writer thread.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use super::stored::Stored;
-use crate::engine::catalog::TableEntry;
-use crate::engine::read::projected;
+use crate::engine::prelude::*;
+use crate::engine::read::select;
+use crate::engine::runtime::Transaction;
 use crate::expr::{Condition, PlaceholderUse, condition, legacy, placeholders};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition};
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{Error, Item};
 
 /// The condition of one write.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +68,7 @@ impl Guard {
     /// `PathIntoKey`.
     pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
         let Some(condition) = &self.condition else { return Ok(()) };
-        Ok(projected::check_paths(&condition.paths(), &table.schema)?)
+        Ok(select::check_paths(&condition.paths(), &table.schema)?)
     }
 
     /// Holds the stored item against precondition and condition.
@@ -102,5 +102,77 @@ impl Guard {
             None => Item::default(),
         };
         Ok(condition.holds(&item))
+    }
+}
+
+// The item that a write finds.
+
+/// The item of a key of a table as the transaction finds it.
+#[derive(Debug)]
+pub struct Stored {
+    pub table: Arc<TableEntry>,
+    pub key: Key,
+    pub address: EntryAddress,
+    /// Its record, if there is an item.
+    bytes: Option<Vec<u8>>,
+    /// The item, once it was decoded.
+    item: OnceCell<Item>,
+}
+
+impl Stored {
+    /// Reads the item of `key`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn read(read: &dyn Read, table: &Arc<TableEntry>, key: Key) -> Result<Self, StoreError> {
+        let address = EntryAddress::of_item(table.source, &key);
+        // Copied: the writes that follow need the batch for themselves, and change the page that it lies on.
+        let bytes = read.get(&address.encode())?.map(<[u8]>::to_vec);
+        Ok(Self { table: Arc::clone(table), key, address, bytes, item: OnceCell::new() })
+    }
+
+    /// As [`Self::read`], within a transaction, which notes that it looked at the item.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn look_at(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: Key) -> Result<Self, Error> {
+        let stored = Self::read(transaction.read(), table, key)?;
+        transaction.look_at(table, &stored.address, stored.bytes())?;
+        Ok(stored)
+    }
+
+    /// Its stored bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        self.bytes.as_deref()
+    }
+
+    /// The item's record, if there is an item.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn record(&self) -> Result<Option<Record<'_>>, StoreError> {
+        self.bytes.as_deref().map(Record::parse).transpose()
+    }
+
+    /// DynamoDB bytes of the item; 0 of none.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn item_bytes(&self) -> Result<usize, StoreError> {
+        Ok(self.record()?.map_or(0, |record| record.item_bytes() as usize))
+    }
+
+    /// The item, decoded once.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn item(&self) -> Result<Option<&Item>, StoreError> {
+        if self.item.get().is_none() {
+            let Some(record) = self.record()? else { return Ok(None) };
+            let item = record.to_item()?;
+            return Ok(Some(self.item.get_or_init(|| item)));
+        }
+        Ok(self.item.get())
     }
 }

@@ -1,31 +1,24 @@
 //! The change of one item: base entry, item collections, index entries and counters, all in one transaction.
 
 pub mod guard;
-pub mod stored;
 pub mod update;
 
-use super::base::capacity::write_units;
 use super::base::counters::{CounterDelta, signed};
-use super::base::keys::{self, EntryAddress};
-use super::catalog::TableEntry;
+use super::base::write_units;
 use super::history::{self, Past};
 use super::index::{self, IndexView, Transition};
 use super::index_lag::{self, Pending};
 use super::index_life::{self, violations};
 use super::index_write::{Stamp, grow_collection};
 use super::partitions::content;
+use super::prelude::*;
 use super::runtime::Transaction;
-use super::streams::capture::{CapturedChange, capture};
+use super::streams::record::{CapturedChange, capture};
 use super::time_to_live;
-use crate::codec::digest::Digest;
-use crate::codec::record::{self, Record};
-use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, Version};
-use crate::model::error::StoreError;
+use crate::codec::record;
+use crate::model::api::ItemCollectionMetrics;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
-use crate::model::{Error, IndexKind, Item, Key};
-use crate::store::Read;
-
-use stored::Stored;
+use guard::Stored;
 
 const GIGABYTE: u64 = 1024 * 1024 * 1024;
 

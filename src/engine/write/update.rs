@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::guard::Guard;
-use super::stored::Stored;
-use crate::engine::catalog::TableEntry;
+use super::guard::{Guard, Stored};
 use crate::engine::index;
-use crate::engine::read::projected;
+use crate::engine::prelude::*;
+use crate::engine::read::select;
 use crate::expr::update::{self, Action, Effect, SetValue, Term, Update};
 use crate::expr::{PlaceholderUse, legacy, placeholders};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateParameter, UpdateReturnValues};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{KeyError, UpdateError};
 use crate::model::limits::ITEM_BYTES_MAX;
-use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement};
+use crate::model::{DocumentPath, PathElement};
 
 /// What the limit of an item's size is held against (docs/dynamodb.md 5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +80,7 @@ impl UpdatePlan {
             if let Some(name) = update.key_attribute(&table.schema.key) {
                 return Err(UpdateError::KeyAttribute(name.to_owned()).into());
             }
-            projected::check_paths(&update.paths(), &table.schema)?;
+            select::check_paths(&update.paths(), &table.schema)?;
         }
         self.guard.check_paths(table)
     }

@@ -5,18 +5,11 @@
 //! state is ENABLING and nothing is deleted. What is over is deleted as a client would delete it (`background::expiry`), each item checked
 //! again in the transaction that deletes it.
 
-pub mod build;
-
 use super::base::item_key;
-use super::base::keys::{self, EntryAddress, SourceId, Space, StoreKey};
-use super::base::walks;
-use super::catalog::TableEntry;
-use super::runtime::Transaction;
-
-use crate::codec::record::Record;
-use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Key, Number};
-use crate::store::Read;
+use super::catalog::ExpiryList;
+use super::prelude::*;
+use super::runtime::{Shared, Transaction};
+use crate::model::Number;
 
 /// When an item with this value expires, in milliseconds since the epoch, fractions cut off: the whole number of milliseconds `now`
 /// is later than the value exactly when it is later than this. Values that are no number, negative or beyond any clock never expire.
@@ -112,8 +105,84 @@ pub fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64,
     Ok(item_key::key_of_item(&table.schema.key, &record.to_item()?).ok())
 }
 
+// Puts the items that a table had before time to live was enabled on its list, in pieces.
+
+/// Items looked at in one transaction, and their bytes: other writers are not to wait.
+const ITEMS_PER_JOB: usize = 5_000;
+const BYTES_PER_JOB: usize = 8 * 1024 * 1024;
+
+/// Builds a table's list to its end. Interrupted, it is built again from the start, which changes nothing of what is there.
+///
+/// # Errors
+/// Those of the store; `Closed` when the engine ends meanwhile.
+pub fn build_list(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Result<(), Error> {
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let (name, start) = (name.clone(), after.clone());
+        let step = shared.submit_in_background(move |transaction| Ok(build_piece(transaction, &name, list, start.clone())?))?;
+        match step {
+            Some(key) => after = Some(key),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Adds some items after a key; the last key, or `None` when the list is built or not wanted any more.
+fn build_piece(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+    list: SourceId,
+    after: Option<Vec<u8>>,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(table) = transaction.table(name)? else { return Ok(None) };
+    let Some(time_to_live) = table.time_to_live.as_ref().filter(|it| it.list == Some(ExpiryList { id: list, is_built: false }))
+    else {
+        return Ok(None);
+    };
+    let (found, last) = expiries(transaction, &table, &time_to_live.attribute, after)?;
+    for (ms, place) in found {
+        transaction.batch.put(&StoreKey::Expiry(list, ms, &place).encode(), &[])?;
+    }
+    if last.is_none() {
+        finish(transaction, &table, list)?;
+    }
+    Ok(last)
+}
+
+/// Expiries with the places of their items.
+type Expiries = Vec<(u64, Vec<u8>)>;
+
+/// Expiries of some items, and the key of the last item looked at when there may be more.
+fn expiries(
+    transaction: &Transaction<'_>,
+    table: &TableEntry,
+    attribute: &str,
+    after: Option<Vec<u8>>,
+) -> Result<(Expiries, Option<Vec<u8>>), StoreError> {
+    let range = Space::Entry.of(table.source).after(after);
+    let mut found = Vec::new();
+    let last = walks::piece(transaction.read(), &range, (ITEMS_PER_JOB, BYTES_PER_JOB), |key, value| {
+        let place = keys::place_in_source(key);
+        // A damaged item cannot expire; `check` tells of it.
+        if let Ok(Some(ms)) = Record::parse(value).and_then(|record| expiry_of(&record, attribute)) {
+            found.push((ms, place.to_vec()));
+        }
+        Ok(value.len())
+    })?;
+    Ok((found, last))
+}
+
+fn finish(transaction: &mut Transaction<'_>, table: &TableEntry, list: SourceId) -> Result<(), StoreError> {
+    let built = |new: &mut TableEntry| {
+        if let Some(time_to_live) = &mut new.time_to_live {
+            time_to_live.list = Some(ExpiryList { id: list, is_built: true });
+        }
+    };
+    transaction.change_table(table, built).map(drop)
+}
+
 #[cfg(test)]
-mod tests {
+mod time_to_live_tests {
     use super::*;
 
     #[test]

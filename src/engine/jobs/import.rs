@@ -1,35 +1,24 @@
 //! An import: a new table, filled from a bucket by a thread.
 
-mod csv_rows;
-mod import_files;
-mod zstd_frames;
-
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::json;
 
-use super::buckets;
-use super::fail::failure_of;
-use super::transfer_thread::beside;
+use super::buckets::{self, beside};
+use super::ending::failure_of;
+use super::import_files::Line;
 use crate::codec::json::document::Document;
 use crate::codec::wire::transfer::import_request;
 use crate::engine::account::{AccountRecord, ImportRecord};
-use crate::engine::base::keys::SourceId;
 use crate::engine::base::table_definition::build_schema;
-use crate::engine::catalog::TableEntry;
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Shared, Transaction};
-use crate::engine::write::stored::Stored;
+use crate::engine::write::guard::Stored;
 use crate::engine::{index, purge, table_states, write};
-use crate::model::api::TableStatus;
 use crate::model::api::common::Failure;
 use crate::model::api::transfer::{Import, ImportRequest, TransferStatus};
-use crate::model::error::StoreError;
-use crate::model::{Error, Item, TableName, TableSchema};
-
-use import_files::Line;
 
 /// Items put in one transaction.
 const ITEMS_PER_PIECE: usize = 250;
@@ -106,7 +95,7 @@ impl Running<'_> {
         for (key, path) in files {
             let mut index = 0;
             let mut stopped = None;
-            let read = import_files::read(&path, request, schema, &mut |line| {
+            let read = super::import_files::read(&path, request, schema, &mut |line| {
                 let done = self.line(&key, index, line);
                 index += 1;
                 match done {

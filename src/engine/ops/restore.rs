@@ -1,27 +1,23 @@
 //! RestoreTableFromBackup, RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): a new table, filled in the background.
 
-use std::sync::Arc;
-
-use super::continuous::{Bound, bound};
-use super::table_of;
+use super::recovery::{Bound, bound, table_of};
+use super::tables::{add_table, description};
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{AccountRecord, BackupRecord};
 use crate::engine::base::table_definition::build_schema;
-use crate::engine::catalog::TableEntry;
 use crate::engine::jobs;
-use crate::engine::ops::tables::add_table;
-use crate::engine::ops::tables::description;
+use crate::engine::prelude::*;
 use crate::engine::runtime::{Engine, Transaction};
+use crate::model::api::TableDescription;
 use crate::model::api::backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreToPointInTimeRequest};
 use crate::model::api::create_table::{
     CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType,
 };
 use crate::model::api::table_control::RestoreSummary;
-use crate::model::api::{TableDescription, TableStatus};
 use crate::model::error::RecoveryError;
 use crate::model::schema::{BillingMode, KeyAttribute, KeyType};
 use crate::model::settings::OnDemandThroughput;
-use crate::model::{Error, IndexKind, IndexSchema, Projection, TableName, TableSchema, TableSettings, arn};
+use crate::model::{Projection, TableSettings, arn};
 
 /// The table that a restore makes, and the job that fills it.
 type Restored = (TableDescription, Option<u32>);

@@ -1,27 +1,26 @@
 //! TransactWriteItems (docs/dynamodb.md 15.1): everything is decided on the state before, then all is written or nothing.
+//! TransactGetItems (docs/dynamodb.md 15.2): one view, so the items are of one moment.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use super::reasons::{self, Reasons, concerns_whole_transaction};
-use crate::codec::digest::{Digest, digest};
-use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units, write_units};
-use crate::engine::base::item_key;
-use crate::engine::catalog::TableEntry;
-use crate::engine::runtime::{Done, Engine, Transaction};
-use crate::engine::statements::next_token::{part, part_of_item};
+use super::items::parse_projection;
+use crate::codec::digest::digest;
+use crate::engine::base::{TRANSACTION_FACTOR, item_key, read_units, write_units};
+use crate::engine::prelude::*;
+use crate::engine::read::select::{self, RequestedProjection};
+use crate::engine::runtime::{Done, Engine, HeldValues, Transaction, View};
+use crate::engine::statements::{part, part_of_item};
 use crate::engine::tokens::{self, Remembered};
-use crate::engine::write::guard::Guard;
-use crate::engine::write::stored::Stored;
+use crate::engine::write::guard::{Guard, Stored};
 use crate::engine::write::update::UpdatePlan;
 use crate::engine::{index, write};
+use crate::expr::ProjectionPaths;
 use crate::model::api::{
-    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest,
-    TransactWriteItemsResponse, UpdateParameter,
+    ConditionParameter, ItemCollectionMetrics, TransactAction, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse,
+    TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateParameter,
 };
-use crate::model::error::{Cancellation, StoreError, TransactionError};
+use crate::model::error::{Cancellation, CancellationReason, KeyError, TransactionError, UpdateError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
-use crate::model::{AttributeValue, Error, Item, Key, TableName};
 
 impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.
@@ -103,7 +102,7 @@ pub(super) fn run(transaction: &mut Transaction<'_>, request: &Actions<'_>) -> R
     let tables = actions.iter().map(|write| transaction.active_table(&write.table_name)).collect::<Result<Vec<_>, Error>>()?;
     let keys =
         actions.iter().zip(checked).zip(&tables).map(|((write, checked), table)| (&**table, check_key(write, checked, table)));
-    let keys = reasons::keys(actions.len(), keys)?;
+    let keys = keys_of_all(actions.len(), keys)?;
     let planned = plan(transaction, (actions, checked), tables, keys)?;
     check_collections(transaction, &planned)?;
     check_indexes(transaction, &planned)?;
@@ -303,11 +302,11 @@ pub fn digest_of(actions: &[TransactWrite]) -> Digest {
     for write in actions {
         part(write.table_name.as_str().as_bytes(), &mut out);
         match &write.action {
-            TransactAction::ConditionCheck { key } => item(b"check", key, &mut out),
-            TransactAction::Put { item: new } => item(b"put", new, &mut out),
-            TransactAction::Delete { key } => item(b"delete", key, &mut out),
+            TransactAction::ConditionCheck { key } => digest_item(b"check", key, &mut out),
+            TransactAction::Put { item: new } => digest_item(b"put", new, &mut out),
+            TransactAction::Delete { key } => digest_item(b"delete", key, &mut out),
             TransactAction::Update { key, update_expression } => {
-                item(b"update", key, &mut out);
+                digest_item(b"update", key, &mut out);
                 part(update_expression.as_bytes(), &mut out);
             }
         }
@@ -333,10 +332,183 @@ fn placeholders(write: &TransactWrite, out: &mut Vec<u8>) {
     names.for_each(|(alias, name)| [alias, name].into_iter().for_each(|text| part(text.as_bytes(), out)));
     let values = write.placeholders.values.iter().flatten();
     let value = |value: &AttributeValue| Item::from([("", value.clone())]);
-    values.for_each(|(alias, given)| item(alias.as_bytes(), &value(given), out));
+    values.for_each(|(alias, given)| digest_item(alias.as_bytes(), &value(given), out));
 }
 
-fn item(what: &[u8], item: &Item, out: &mut Vec<u8>) {
+fn digest_item(what: &[u8], item: &Item, out: &mut Vec<u8>) {
     part(what, out);
     part_of_item(item, out);
+}
+
+/// One read, checked.
+struct PlannedRead {
+    table: Arc<TableEntry>,
+    key: Key,
+    projection: Option<ProjectionPaths>,
+}
+
+impl Engine {
+    /// Reads items of one moment.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Transaction`; `TransactionCanceled` for a key that does not fit its table; those of
+    /// the store.
+    pub fn transact_get_items(&self, request: &TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
+        let mut projections = Vec::with_capacity(request.transact_items.len());
+        for get in &request.transact_items {
+            get.key.check_nesting()?;
+            let asked = RequestedProjection::new(get.projection_expression.as_ref(), None)?;
+            projections.push(parse_projection(asked, &get.placeholders)?);
+        }
+        if let Some(fault) = &request.fault {
+            return Err(Error::clone(fault));
+        }
+        let view = self.view()?;
+        let planned = plan_reads(&view, request, projections)?;
+        let mut response = TransactGetItemsResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+        check_capacity(&view, &planned)?;
+        let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
+        for read in &planned {
+            let address = EntryAddress::of_item(read.table.source, &read.key);
+            let record = view.entry(&address)?;
+            let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+            left = left.checked_sub(bytes).ok_or(TransactionError::TooLarge)?;
+            record.map_or(Ok(()), |record| held.read(&record))?;
+            response.responses.push(record.map(|record| returned_item(record, read)).transpose()?.flatten());
+            let units = TRANSACTION_FACTOR * read_units(bytes, true);
+            view.charge_item(&read.table, &address, units)?;
+            let units = ConsumedCapacity::of_table(units);
+            super::add_capacity(&mut response.consumed_capacity, &read.table.schema.name, &units);
+        }
+        Ok(response)
+    }
+}
+
+/// Cancels a transaction of which some reads have no capacity left.
+fn check_capacity(view: &View<'_>, planned: &[PlannedRead]) -> Result<(), Error> {
+    let mut reasons = Reasons::of(planned.len());
+    for (place, read) in planned.iter().enumerate() {
+        reasons.take(place, view.admit_item(&read.table, &EntryAddress::of_item(read.table.source, &read.key)))?;
+    }
+    reasons.finish()
+}
+
+/// Tables, empty keys and repeated items are objections to the whole; other bad keys to their own read.
+fn plan_reads(
+    view: &View<'_>,
+    request: &TransactGetItemsRequest,
+    projections: Vec<Option<ProjectionPaths>>,
+) -> Result<Vec<PlannedRead>, Error> {
+    let gets = &request.transact_items;
+    let tables = gets.iter().map(|get| view.active_table(&get.table_name)).collect::<Result<Vec<_>, Error>>()?;
+    let keys = gets.iter().zip(&tables).zip(&projections);
+    let keys = keys.map(|((get, table), projection)| (&**table, check_get(get, table, projection.as_ref())));
+    let keys = keys_of_all(gets.len(), keys)?;
+    let planned = tables.into_iter().zip(keys).zip(projections);
+    Ok(planned.map(|((table, key), projection)| PlannedRead { table, key, projection }).collect())
+}
+
+fn check_get(get: &TransactGet, table: &TableEntry, projection: Option<&ProjectionPaths>) -> Result<Key, Error> {
+    let key = item_key::key_of_parameter(&table.schema.key, &get.key)?;
+    select::check_no_path_into_keys(projection, &table.schema)?;
+    Ok(key)
+}
+
+/// The item as it is returned: an empty selection is as no item.
+fn returned_item(record: Record<'_>, read: &PlannedRead) -> Result<Option<Item>, StoreError> {
+    let item = record.to_item()?;
+    Ok(match &read.projection {
+        None => Some(item),
+        Some(paths) => Some(paths.apply(&item)).filter(|item| !item.0.is_empty()),
+    })
+}
+
+// Why single actions cancel their transaction (docs/dynamodb.md 15.1).
+
+/// A reason for each action, as far as one has any.
+pub struct Reasons(Vec<CancellationReason>);
+
+impl Reasons {
+    pub fn of(actions: usize) -> Self {
+        Self(vec![CancellationReason::None; actions])
+    }
+
+    /// Takes what an action comes to; `None` where it fails for a reason of its own.
+    ///
+    /// # Errors
+    /// What is an objection to the whole.
+    pub fn take<T>(&mut self, place: usize, outcome: Result<T, Error>) -> Result<Option<T>, Error> {
+        let reason = match outcome {
+            Ok(value) => return Ok(Some(value)),
+            Err(Error::ConditionalCheckFailed { item }) => CancellationReason::ConditionalCheckFailed { item },
+            Err(Error::ItemCollectionSizeLimitExceeded) => CancellationReason::ItemCollectionSizeLimitExceeded,
+            Err(Error::Throttled(throttled)) => CancellationReason::Throttled(throttled),
+            Err(error) => return Err(error),
+        };
+        self.put(place, reason);
+        Ok(None)
+    }
+
+    /// Takes an action that cannot be carried out whatever is there.
+    ///
+    /// # Errors
+    /// What is an objection to the whole.
+    pub fn invalid(&mut self, place: usize, error: Error) -> Result<(), Error> {
+        if concerns_whole_transaction(&error) {
+            return Err(error);
+        }
+        self.put(place, CancellationReason::ValidationError(Box::new(error)));
+        Ok(())
+    }
+
+    fn put(&mut self, place: usize, reason: CancellationReason) {
+        if let Some(slot) = self.0.get_mut(place) {
+            *slot = reason;
+        }
+    }
+
+    /// # Errors
+    /// `TransactionCanceled`, if there is any reason.
+    pub fn finish(self) -> Result<(), Error> {
+        if self.0.iter().all(|reason| *reason == CancellationReason::None) { Ok(()) } else { Err(Cancellation(self.0).into()) }
+    }
+}
+
+/// The keys_of_all of all actions, each with its table; they are of different items.
+///
+/// # Errors
+/// An error that concerns the whole transaction; `SeveralOperations` on one item; a cancellation by the first key that is not legal.
+pub fn keys_of_all<'t>(
+    actions: usize,
+    checked: impl Iterator<Item = (&'t TableEntry, Result<Key, Error>)>,
+) -> Result<Vec<Key>, Error> {
+    let (mut keys_of_all, mut invalid) = (Vec::with_capacity(actions), None);
+    for (place, (table, key)) in checked.enumerate() {
+        match key {
+            Ok(key) => keys_of_all.push((table, key)),
+            Err(error) if concerns_whole_transaction(&error) => return Err(error),
+            Err(error) => invalid = invalid.or(Some((place, error))),
+        }
+    }
+    if !super::are_different(keys_of_all.iter().map(|(table, key)| (*table, key))) {
+        return Err(TransactionError::SeveralOperations.into());
+    }
+    match invalid {
+        Some((place, error)) => Err(Cancellation::invalid(actions, place, error).into()),
+        None => Ok(keys_of_all.into_iter().map(|(_, key)| key).collect()),
+    }
+}
+
+/// True for an error that is the answer for the whole transaction, and no reason of one action.
+pub fn concerns_whole_transaction(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Key(
+            KeyError::EmptyString(_)
+                | KeyError::EmptyBinary(_)
+                | KeyError::IndexEmptyString { .. }
+                | KeyError::IndexEmptyBinary { .. }
+        ) | Error::Update(UpdateError::IndexEmptyString | UpdateError::IndexEmptyBinary)
+            | Error::Store(_)
+    )
 }

@@ -1,21 +1,51 @@
-//! CreateBackup, DescribeBackup, ListBackups, DeleteBackup: copies of a table at a moment; a job makes them (docs/dynamodb.md 20.1).
+//! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
+//!
+//! A backup is the table as of the commit of CreateBackup, a restored table that of the chosen moment, to the millisecond; both are
+//! copied in the background, see `engine::jobs`. There is no margin: the latest restorable time is now.
 
-use std::sync::Arc;
-
-use super::table_of;
+use super::tables::description;
+use crate::codec::calendar;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use crate::engine::account::{self, AccountRecord, BackupRecord};
-use crate::engine::base::keys::SourceId;
-use crate::engine::ops::tables::description;
+use crate::engine::prelude::*;
 use crate::engine::runtime::batch::source_counters;
 use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::{catalog, jobs, purge};
-use crate::model::Error;
-use crate::model::api::backup::{Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse};
+use crate::engine::{jobs, purge};
+use crate::model::api::backup::{
+    Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow,
+    UpdateContinuousBackupsRequest,
+};
+use crate::model::api::table_control::PointInTimeRecovery;
 use crate::model::arn;
-use crate::model::error::{RecoveryError, StoreError};
+use crate::model::error::RecoveryError;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, LIST_TABLES_MAX};
-use crate::store::Read;
+
+impl Engine {
+    /// Runs an operation that may leave a job, and starts the job.
+    pub(super) fn submit_with_job<T: Send + 'static>(
+        &self,
+        run: impl FnMut(&mut Transaction<'_>) -> Result<(T, Option<u32>), Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, job) = self.shared.submit_and_wait(run)?;
+        job.into_iter().for_each(|job| jobs::start(Arc::clone(&self.shared), job));
+        Ok(answer)
+    }
+}
+
+/// A table that backups, restores and exports can be of.
+///
+/// # Errors
+/// `TableNotFound`, `TableInUse`.
+pub(in crate::engine) fn table_of(entry: Option<Arc<TableEntry>>, name: &TableName) -> Result<Arc<TableEntry>, RecoveryError> {
+    let text = || name.as_str().to_owned();
+    let entry = entry.ok_or_else(|| RecoveryError::TableNotFound(text()))?;
+    match entry.status {
+        TableStatus::Active | TableStatus::Updating => Ok(entry),
+        TableStatus::Creating | TableStatus::Deleting => Err(RecoveryError::TableInUse(text())),
+    }
+}
+
+// CreateBackup, DescribeBackup, ListBackups, DeleteBackup: copies of a table at a moment; a job makes them (docs/dynamodb.md 20.1).
 
 impl Engine {
     /// Makes a backup of the table as it is now; copied in the background.
@@ -136,4 +166,83 @@ fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, Sourc
     purge::mark(transaction, record.source)?;
     record.status = BackupStatus::Deleted;
     Ok((backup(transaction.read(), &record)?, record.source))
+}
+
+// UpdateContinuousBackups, DescribeContinuousBackups: the switch, and the window that can be restored (docs/dynamodb.md 20.2).
+
+/// `RecoveryPeriodInDays` unless another is asked for.
+const PERIOD_DAYS: u32 = 35;
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const SECOND_MS: u64 = 1000;
+
+impl Engine {
+    /// Turns recovery on or off, or changes its period; the window now, if it is on.
+    ///
+    /// # Errors
+    /// `Recovery`; those of the store.
+    pub fn update_continuous_backups(&self, request: UpdateContinuousBackupsRequest) -> Result<Option<RecoveryWindow>, Error> {
+        self.submit_with_job(move |transaction| {
+            let old = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
+            let now_ms = transaction.now_ms();
+            let recovery = request.recovery.enabled.then(|| {
+                let before = old.control.recovery;
+                let period = request.recovery.period_days.map(u64::from).or(before.map(|recovery| recovery.period_days));
+                PointInTimeRecovery {
+                    since_ms: before.map_or(now_ms, |recovery| recovery.since_ms),
+                    period_days: period.unwrap_or(u64::from(PERIOD_DAYS)),
+                }
+            });
+            let new = transaction.change_table(&old, |new| new.control.recovery = recovery)?;
+            let job = if old.control.recovery.is_some() { jobs::trim(transaction, &new)? } else { None };
+            Ok((window(&new, now_ms), job))
+        })
+    }
+
+    /// The window of recovery, if it is on.
+    ///
+    /// # Errors
+    /// `Recovery`; those of the store.
+    pub fn describe_continuous_backups(&self, name: &TableName) -> Result<Option<RecoveryWindow>, Error> {
+        let table = table_of(self.table(name)?, name)?;
+        Ok(window(&table, self.shared.now_ms()))
+    }
+}
+
+/// The times to which a table can be restored: whole seconds from its start on, up to now.
+fn window(table: &TableEntry, now_ms: u64) -> Option<RecoveryWindow> {
+    let recovery = table.control.recovery?;
+    let earliest = earliest_ms(recovery, now_ms);
+    Some(RecoveryWindow {
+        period_days: recovery.period_days,
+        earliest_ms: earliest.next_multiple_of(SECOND_MS),
+        latest_ms: now_ms - now_ms % SECOND_MS,
+    })
+}
+
+/// The first moment of the window, to the millisecond.
+fn earliest_ms(recovery: PointInTimeRecovery, now_ms: u64) -> u64 {
+    recovery.since_ms.max(now_ms.saturating_sub(recovery.period_days * DAY_MS))
+}
+
+/// A moment of a table as a version bound.
+pub(in crate::engine) enum Bound {
+    At(Version),
+    /// The window's ends as texts.
+    Outside {
+        earliest: String,
+        latest: String,
+    },
+}
+
+/// The version bound of a time in the table's window; of now when there is no time.
+pub(in crate::engine) fn bound(transaction: &Transaction<'_>, table: &TableEntry, time_ms: Option<u64>) -> Result<Bound, Error> {
+    let unavailable = || RecoveryError::RecoveryUnavailable(table.schema.name.as_str().to_owned());
+    let recovery = table.control.recovery.ok_or_else(unavailable)?;
+    let now_ms = transaction.now_ms();
+    let Some(time_ms) = time_ms else { return Ok(Bound::At(jobs::bound_now(transaction)?)) };
+    let earliest = earliest_ms(recovery, now_ms);
+    if time_ms < earliest || time_ms > now_ms {
+        return Ok(Bound::Outside { earliest: calendar::iso(earliest), latest: calendar::iso(now_ms) });
+    }
+    Ok(Bound::At(jobs::bound_at(transaction, table.source, time_ms)?))
 }

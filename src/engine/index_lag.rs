@@ -1,0 +1,275 @@
+//! Global indexes that lag behind their table, as the service's do: on demand, for whoever wants to see it (docs/requirements.md G-31, G-32).
+//!
+//! With a delay, or while propagation is paused, a write leaves a **pending write** instead of changing the global indexes: the item
+//! before and after it, under its version, in the same transaction. A worker applies pending writes in the order of their versions
+//! when they are due ([`apply`]), so an index is at every moment the projection of the table as it was after some write. Pending writes
+//! are as durable as the writes themselves.
+//!
+//! The catalog entry of the table says that there may be pending writes: from then on every process appends to them, whatever its own
+//! delay, until a worker without a delay finds none left. Local indexes never lag; nor does an index that is being made, which nobody
+//! can read, and which has nothing to do with writes from before it became active.
+
+use super::base::stored::{Long, bytes_of, parts_of};
+use super::catalog::entry::Lag;
+use super::index::{self, Transition};
+use super::index_write::Stamp;
+use super::prelude::*;
+use super::runtime::{Engine, Shared, Transaction};
+use crate::model::api::IndexLag;
+use crate::model::error::UpdateTableError;
+
+/// Pending writes counted for a description; beyond it the number says "at least".
+pub const COUNTED_MAX: u64 = 100_000;
+
+/// Do writes to a table leave pending writes now?
+#[must_use]
+pub fn is_on(shared: &Shared, table: &TableEntry) -> bool {
+    let is_asked = table.index_life.lag.is_some() || shared.options.gsi_delay_ms > 0;
+    is_asked && table.schema.indexes.iter().any(|index| table.index_life.is_late(index))
+}
+
+/// Leaves a pending write.
+///
+/// # Errors
+/// Those of the store.
+pub fn note(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    version: Version,
+    mut pending: Pending<'_>,
+) -> Result<(), StoreError> {
+    // A delete takes its version only for this.
+    transaction.shared.batch.take_version(version);
+    pending.due_ms = pending.time_ms.saturating_add(transaction.shared.options.gsi_delay_ms);
+    transaction.batch.put(&StoreKey::Pending(table.source, version).encode(), &pending.encode())?;
+    // Read again: an earlier write of the same job may have said so already, and `table` is from before it.
+    if table.index_life.lag.is_none()
+        && let Some(current) = transaction.table(&table.schema.name)?
+        && current.index_life.lag.is_none()
+    {
+        transaction.change_table(&current, |new| new.index_life.lag = Some(Lag::default()))?;
+        transaction.shared.signal.wake();
+    }
+    Ok(())
+}
+
+/// The lag of a table's indexes at a moment; `None` while they show every write.
+///
+/// # Errors
+/// Those of the store.
+pub fn describe(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<Option<IndexLag>, StoreError> {
+    let Some(lag) = table.index_life.lag else { return Ok(None) };
+    let mut found = IndexLag { is_paused: lag.is_paused, ..IndexLag::default() };
+    let mut oldest = None;
+    read.walk(&Space::Pending.of(table.source), Direction::Forward, &mut |_, bytes| {
+        oldest = oldest.or_else(|| Pending::parse(bytes).ok().map(|pending| pending.time_ms));
+        found.pending += 1;
+        if found.pending < COUNTED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    found.lag_ms = oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest));
+    Ok(Some(found))
+}
+
+/// Is there a pending write?
+///
+/// # Errors
+/// Those of the store.
+pub fn has_pending(read: &dyn Read, table: SourceId) -> Result<bool, StoreError> {
+    walks::has_any(read, &Space::Pending.of(table))
+}
+
+impl Engine {
+    /// Stops the propagation of writes to a table's global indexes, or lets it go on. It stays stopped over restarts.
+    ///
+    /// # Errors
+    /// `TableNotFound`, `UpdateTable` for a table without global indexes; those of the store.
+    pub fn pause_index_propagation(&self, name: &TableName, is_paused: bool) -> Result<(), Error> {
+        let name = name.clone();
+        self.shared.submit_and_wait(move |transaction| pause(transaction, &name, is_paused))?;
+        self.shared.signal.wake();
+        Ok(())
+    }
+}
+
+fn pause(transaction: &mut Transaction<'_>, name: &TableName, is_paused: bool) -> Result<(), Error> {
+    let table = transaction.known_table(name)?;
+    if table.schema.indexes_of(IndexKind::Global).next().is_none() {
+        return Err(UpdateTableError::NoGlobalIndexes(name.as_str().to_owned()).into());
+    }
+    let lag = match table.index_life.lag {
+        Some(_) => Some(Lag { is_paused }),
+        None => is_paused.then_some(Lag { is_paused }),
+    };
+    if lag != table.index_life.lag {
+        transaction.change_table(&table, |new| new.index_life.lag = lag)?;
+    }
+    Ok(())
+}
+
+// Applies pending writes to the global indexes, in the order in which they were made.
+
+/// Writes applied in one step: other writers are not to wait.
+const WRITES_PER_STEP: usize = 250;
+/// Bytes of pending writes after which a step ends.
+const BYTES_PER_STEP: usize = 512 * 1024;
+/// How often is looked for new pending writes at least, and at most, while there is a delay.
+const POLL_MS: std::ops::RangeInclusive<u64> = 5..=1_000;
+
+/// When to look again for pending writes, none being there now.
+#[must_use]
+pub fn poll_after(delay_ms: u64) -> u64 {
+    delay_ms.clamp(*POLL_MS.start(), *POLL_MS.end())
+}
+
+/// What is to be done after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NextStep {
+    Again,
+    /// After so many milliseconds.
+    Later(u64),
+    Nothing,
+}
+
+/// Applies some of what is due. Where nothing is left and this process has no delay, the table lags no more.
+///
+/// # Errors
+/// Those of the store.
+pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextStep, StoreError> {
+    let Some(table) = transaction.table(name)? else { return Ok(NextStep::Nothing) };
+    let Some(lag) = table.index_life.lag else { return Ok(NextStep::Nothing) };
+    // Nothing is late where no global index is left.
+    let has_late = table.schema.indexes_of(IndexKind::Global).next().is_some();
+    if lag.is_paused && has_late {
+        return Ok(NextStep::Nothing);
+    }
+    let now_ms = transaction.now_ms();
+    let batch = Batch::read(transaction, &table, now_ms)?;
+    for (key, bytes) in &batch.due {
+        apply_pending(transaction, &table, key, bytes)?;
+        transaction.batch.delete(key)?;
+    }
+    let delay_ms = transaction.shared.options.gsi_delay_ms;
+    if batch.is_cut {
+        return Ok(NextStep::Again);
+    }
+    if let Some(due_ms) = batch.next_due_ms {
+        return Ok(NextStep::Later(due_ms - now_ms));
+    }
+    if delay_ms > 0 && has_late {
+        return Ok(NextStep::Later(delay_ms));
+    }
+    // In the transaction that found none: a write that comes next finds the table without lag, and changes its indexes itself.
+    if !has_pending(transaction.read(), table.source)? {
+        transaction.change_table(&table, |new| new.index_life.lag = None)?;
+    }
+    Ok(NextStep::Nothing)
+}
+
+/// Pending writes of one step.
+#[derive(Default)]
+struct Batch {
+    /// Key and value.
+    due: Vec<(Vec<u8>, Vec<u8>)>,
+    /// There may be more that is due.
+    is_cut: bool,
+    /// When the first is due that is not yet.
+    next_due_ms: Option<u64>,
+}
+
+impl Batch {
+    fn read(transaction: &Transaction<'_>, table: &TableEntry, now_ms: u64) -> Result<Self, StoreError> {
+        let mut batch = Self::default();
+        let mut bytes = 0;
+        try_walk(transaction.read(), &Space::Pending.of(table.source), Direction::Forward, |key, value| {
+            // What cannot be read is due: it must not stop the others for ever. `check` tells of its index entries.
+            let due_ms = Pending::parse(value).map_or(0, |pending| pending.due_ms);
+            if due_ms > now_ms {
+                batch.next_due_ms = Some(due_ms);
+                return Ok(ControlFlow::Break(()));
+            }
+            bytes += value.len();
+            batch.due.push((key.to_vec(), value.to_vec()));
+            batch.is_cut = batch.due.len() >= WRITES_PER_STEP || bytes >= BYTES_PER_STEP;
+            Ok(if batch.is_cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(batch)
+    }
+}
+
+fn apply_pending(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: &[u8], bytes: &[u8]) -> Result<(), StoreError> {
+    let Ok(pending) = Pending::parse(bytes) else { return Ok(()) };
+    let (Ok((old, new)), Some(version)) = (pending.items(), keys::version_of(key)) else { return Ok(()) };
+    let item_key = old.as_ref().or(new.as_ref()).and_then(|item| item.key(&table.schema.key));
+    let Some(item_key) = item_key else { return Ok(()) };
+    let stamp = Stamp { version, modified_ms: pending.time_ms, record: pending.new };
+    for view in index::views(table) {
+        if table.index_life.is_late(view.index) && since(table, view.index.name.as_str()) < version {
+            let transition = Transition::of(&view, &item_key, old.as_ref(), new.as_ref());
+            stamp.apply(transaction, &view, &transition, new.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
+/// The version whose write and those before are in an index since it became active.
+#[must_use]
+pub fn since(table: &TableEntry, index: &str) -> Version {
+    table.index_life.made.get(index).map_or(0, |made| made.since)
+}
+
+// A pending write as stored:
+// ```text
+// due u64 · time u64 · length of place u32 · place · length of old record u32 · old record · new record
+// ```
+// An empty record is no item. Times are milliseconds since the epoch.
+
+/// A write that the global indexes do not show yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending<'b> {
+    /// When the indexes are to show it.
+    pub due_ms: u64,
+    /// When it was made.
+    pub time_ms: u64,
+    /// The item's place in its table, see `keys::place_in_source`.
+    pub place: &'b [u8],
+    pub old: Option<&'b [u8]>,
+    pub new: Option<&'b [u8]>,
+}
+
+impl<'b> Pending<'b> {
+    /// # Errors
+    /// `Corrupt`.
+    pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
+        let (due_ms, time_ms, Long(place), Long(old), new) = parts_of(bytes, "a pending write")?;
+        Ok(Self { due_ms, time_ms, place, old: Some(old).filter(|old| !old.is_empty()), new })
+    }
+
+    pub(self) fn encode(&self) -> Vec<u8> {
+        bytes_of(&(self.due_ms, self.time_ms, Long(self.place), Long(self.old.unwrap_or_default()), self.new))
+    }
+
+    /// The items before and after.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn items(&self) -> Result<(Option<Item>, Option<Item>), StoreError> {
+        let item = |bytes: Option<&[u8]>| bytes.map(|bytes| Record::parse(bytes)?.to_item()).transpose();
+        Ok((item(self.old)?, item(self.new)?))
+    }
+}
+
+#[cfg(test)]
+mod pending_tests {
+    use super::*;
+
+    #[test]
+    fn table_of_exact_bytes() {
+        let pending = Pending { due_ms: 258, time_ms: 2, place: &[7], old: None, new: Some(&[8, 9]) };
+        let bytes = [0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 7, 0, 0, 0, 0, 8, 9];
+        assert_eq!(pending.encode(), bytes);
+        assert_eq!(Pending::parse(&bytes), Ok(pending));
+        for length in 0..25 {
+            assert!(Pending::parse(&bytes[..length]).is_err(), "{length}");
+        }
+    }
+}

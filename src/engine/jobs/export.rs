@@ -1,0 +1,388 @@
+//! The end of an export: its files written by a thread, from the items that a job copied (docs/dynamodb.md 20.3).
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use md5::{Digest, Md5};
+use serde_json::{Value, json};
+
+use super::buckets::{self, beside};
+use super::changes::ChangedItem;
+use crate::codec::json::document::Document;
+use crate::codec::wire::transfer;
+use crate::codec::{calendar, digest, dynamodb_json};
+use crate::engine::account::{AccountRecord, ExportRecord};
+use crate::engine::prelude::*;
+use crate::engine::purge;
+use crate::engine::runtime::Shared;
+use crate::expr::{
+    Condition, KeyConditionShape, KeySchemaView, PlaceholderUse, ProjectionPaths, condition, key_condition, placeholders,
+    projection,
+};
+use crate::model::api::common::Failure;
+use crate::model::api::transfer::{Export, ExportFilter, ExportFormat, ExportView, ExportWindow, ION, TransferStatus};
+use crate::model::error::QueryError;
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::{KeySchema, Word, arn};
+
+/// Writes an export's files on a thread of its own, then removes its copy.
+pub fn write(shared: &Arc<Shared>, arn: String) {
+    let shared = Arc::clone(shared);
+    beside("export", arn, move |arn| write_all(&shared, arn));
+}
+
+fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
+    let record = ExportRecord::get(&*shared.store.snapshot()?, arn)?;
+    let Some(record) = record else { return Ok(()) };
+    let written = match write_files(shared, &record) {
+        Err(WriteError::Engine(error)) => return Err(error),
+        Err(WriteError::Io(error)) => Err(error.to_string()),
+        Ok(written) => Ok(written),
+    };
+    let (arn, source) = (arn.to_owned(), record.source);
+    shared.submit_and_wait(move |transaction| {
+        // The copy goes, so that this has room on a full disk.
+        transaction.removes();
+        let now_ms = transaction.now_ms();
+        ExportRecord::change(transaction.batch, &arn, |record| {
+            record.export.end_ms = Some(now_ms);
+            match &written {
+                Ok(Written { manifest, items, bytes }) => {
+                    (record.export.items, record.export.bytes) = (*items, *bytes);
+                    record.export.status = TransferStatus::Completed;
+                    record.export.manifest = Some(manifest.clone());
+                }
+                Err(message) => {
+                    record.export.status = TransferStatus::Failed;
+                    record.export.failure = Some(Failure { code: "S3Error".to_owned(), message: message.clone() });
+                }
+            }
+        })?;
+        Ok(purge::mark(transaction, source)?)
+    })?;
+    purge::start(Arc::clone(shared), source);
+    Ok(())
+}
+
+// The files of an export: compressed lines of items, manifests, checksums (docs/dynamodb.md 20.3).
+
+/// Uncompressed bytes of a data file after which the next one begins.
+const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Uncompressed bytes read in one view.
+const PIECE_BYTES_MAX: usize = 1024 * 1024;
+/// `version` of a full export's manifest.
+const MANIFEST_VERSION: &str = "2020-06-30";
+/// That of an incremental one's (developer guide, "DynamoDB table export output format").
+const INCREMENTAL_MANIFEST_VERSION: &str = "2023-08-01";
+
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error(transparent)]
+    Engine(#[from] Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<StoreError> for WriteError {
+    fn from(error: StoreError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    /// Key of `manifest-summary.json`.
+    pub manifest: String,
+    /// Lines of the data files.
+    pub items: u64,
+    /// Of the items in them.
+    pub bytes: u64,
+}
+
+/// A data file under way.
+struct DataFile {
+    encoder: GzEncoder<Vec<u8>>,
+    items: u64,
+    bytes: usize,
+}
+
+impl DataFile {
+    fn new() -> Self {
+        Self { encoder: GzEncoder::new(Vec::new(), Compression::default()), items: 0, bytes: 0 }
+    }
+}
+
+/// Writes all files.
+///
+/// # Errors
+/// Those of the store and of the directories.
+pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteError> {
+    // One that an earlier version began.
+    if record.export.format() == ExportFormat::Ion {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION)).into());
+    }
+    let request: Value = serde_json::from_str(&record.export.echo).unwrap_or(Value::Null);
+    let text = |name: &str| request.get(name).and_then(Value::as_str);
+    let id = record.export.arn.rsplit('/').next().unwrap_or_default();
+    let prefix = text("S3Prefix").unwrap_or_default().trim_end_matches('/');
+    let above = if prefix.is_empty() { "AWSDynamoDB".to_owned() } else { format!("{prefix}/AWSDynamoDB") };
+    let key = format!("{above}/{id}");
+    // The data of incremental exports is in one directory.
+    let data_key = if record.export.window.is_some() { format!("{above}/data") } else { format!("{key}/data") };
+    let bucket = buckets::root(shared).map_err(Error::from)?.join(text("S3Bucket").unwrap_or_default());
+    let directory = bucket.join(buckets::relative(&key).map_err(Error::from)?);
+    let data = bucket.join(buckets::relative(&data_key).map_err(Error::from)?);
+    buckets::make_directory(&directory)?;
+    buckets::make_directory(&data)?;
+    buckets::write(&directory.join("_started"), b"")?;
+
+    let (lines, (items, bytes)) = write_items(shared, record, (&data, &data_key))?;
+    with_checksum(&directory, "manifest-files", lines.as_bytes())?;
+    let mut summary = json!({
+        "version": MANIFEST_VERSION,
+        "exportArn": record.export.arn,
+        "startTime": calendar::iso(record.export.start_ms),
+        "endTime": calendar::iso(shared.now_ms()),
+        "tableArn": record.export.arn.rsplitn(3, '/').last(),
+        "tableId": record.export.table_id,
+        "s3Bucket": text("S3Bucket"),
+        "s3Prefix": text("S3Prefix"),
+        "s3SseAlgorithm": text("S3SseAlgorithm").unwrap_or("AES256"),
+        "s3SseKmsKeyId": text("S3SseKmsKeyId"),
+        "manifestFilesS3Key": format!("{key}/manifest-files.json"),
+        "billedSizeBytes": bytes,
+        "itemCount": items,
+        "outputFormat": record.export.format().word(),
+        "exportType": record.export.type_text(),
+        "region": arn::REGION,
+    });
+    match &record.export.window {
+        None => summary["exportTime"] = json!(calendar::iso(record.export.time_ms)),
+        Some(window) => {
+            summary["version"] = json!(INCREMENTAL_MANIFEST_VERSION);
+            summary["exportFromTime"] = json!(calendar::iso(window.from_ms));
+            summary["exportToTime"] = json!(calendar::iso(window.to_ms));
+            summary["outputView"] = json!(window.view.word());
+        }
+    }
+    with_checksum(&directory, "manifest-summary", summary.to_string().as_bytes())?;
+    Ok(Written { manifest: format!("{key}/manifest-summary.json"), items, bytes })
+}
+
+fn with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    buckets::write(&directory.join(format!("{name}.json")), bytes)?;
+    buckets::write(&directory.join(format!("{name}.checksum")), STANDARD.encode(Md5::digest(bytes)).as_bytes())
+}
+
+/// Lines, and bytes of the items in them.
+type Counts = (u64, u64);
+
+/// Writes the data files into a directory with that key; the lines of `manifest-files.json`.
+fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> Result<(String, Counts), WriteError> {
+    let selected = selected(record)?;
+    let mut counts = (0, 0);
+    let mut manifest = String::new();
+    let mut number = 0_u32;
+    let mut file = DataFile::new();
+    let mut after = None;
+    loop {
+        let (lines, (items, bytes), last) = piece(shared, (record, &selected), after.take())?;
+        counts = (counts.0 + items, counts.1 + bytes);
+        file.encoder.write_all(&lines)?;
+        file.items += items;
+        file.bytes += lines.len();
+        let is_end = last.is_none();
+        if (is_end && (file.items > 0 || number == 0)) || file.bytes >= FILE_BYTES_MAX {
+            let full = std::mem::replace(&mut file, DataFile::new());
+            manifest.push_str(&finish(full, data, &file_name(&record.export, number))?);
+            number += 1;
+        }
+        match last {
+            Some(last) => after = Some(last),
+            None => return Ok((manifest, counts)),
+        }
+    }
+}
+
+/// A name like the service's, the same for the same file of the same export.
+fn file_name(export: &Export, number: u32) -> String {
+    let bytes = digest::digest(format!("{}/{number}", export.arn).as_bytes());
+    let hex = digest::hex(&bytes[..13]);
+    format!("{hex}.json.gz")
+}
+
+fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Result<String> {
+    let bytes = file.encoder.finish()?;
+    buckets::write(&directory.join(name), &bytes)?;
+    let checksum = Md5::digest(&bytes);
+    let etag = digest::hex(&checksum);
+    let line = json!({
+        "itemCount": file.items,
+        "md5Checksum": STANDARD.encode(checksum),
+        "etag": format!("{etag}-1"),
+        "dataFileS3Key": format!("{key}/{name}"),
+    });
+    Ok(format!("{line}\n"))
+}
+
+/// Lines of the items after a key, their counts, and the last key, if there may be more.
+type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
+
+/// What the request says of the lines.
+fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
+    const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
+    let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
+    let request = transfer::export_request(json.root()).map_err(|_| DAMAGED)?;
+    Ok(Selected::parse(&request.filter)?)
+}
+
+fn piece(shared: &Shared, (record, selected): (&ExportRecord, &Selected), after: Option<Vec<u8>>) -> Result<Piece, StoreError> {
+    let range = Space::Entry.of(record.source).after(after);
+    let (mut lines, mut counts) = (Vec::new(), (0, 0));
+    let last = walks::piece(&*shared.store.snapshot()?, &range, (usize::MAX, PIECE_BYTES_MAX), |_, bytes| {
+        let before = lines.len();
+        let written = match &record.export.window {
+            None => selected.item(bytes, &mut lines)?,
+            Some(window) => selected.change(bytes, window, &mut lines)?,
+        };
+        counts = (counts.0 + u64::from(written.is_some()), counts.1 + written.unwrap_or_default());
+        Ok(lines.len() - before)
+    })?;
+    Ok((lines, counts, last))
+}
+
+// The lines of an export's data files (docs/dynamodb.md 20.3): items of a full one, changes of an incremental one, as DynamoDB JSON.
+
+impl Selected {
+    /// `{"Item":{…}}` of a record; its item's bytes. Nothing for an item that is left out.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn item(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+        let record = Record::parse(bytes)?;
+        if !self.keeps(&record)? {
+            return Ok(None);
+        }
+        out.extend_from_slice(b"{\"Item\":");
+        self.image(&record, out)?;
+        out.extend_from_slice(b"}\n");
+        Ok(Some(record.item_bytes().into()))
+    }
+
+    /// `{"Metadata":{"WriteTimestampMicros":{"N":"…"}},"Keys":{…},"NewImage":{…},"OldImage":{…}}` of a gathered change, without the
+    /// images that there are not or that the view leaves out; the bytes of its items. Nothing for an item that came and went in the
+    /// window, or that is left out as it was and as it is.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn change(&self, bytes: &[u8], window: &ExportWindow, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+        let change = ChangedItem::parse(bytes)?;
+        let Some(any) = change.new.or(change.old) else { return Ok(None) };
+        let mut is_kept = false;
+        for image in [change.new, change.old].into_iter().flatten() {
+            is_kept |= self.keeps(&Record::parse(image)?)?;
+        }
+        if !is_kept {
+            return Ok(None);
+        }
+        let micros = u128::from(change.time_ms) * 1000;
+        out.extend_from_slice(format!("{{\"Metadata\":{{\"WriteTimestampMicros\":{{\"N\":\"{micros}\"}}}}").as_bytes());
+        member("Keys", out);
+        Record::parse(any)?.write_dynamodb_json(&|name| window.key_names.iter().any(|key| key == name), out)?;
+        let old = change.old.filter(|_| window.view == ExportView::NewAndOldImages);
+        let mut item_bytes = 0;
+        for (name, image) in [("NewImage", change.new), ("OldImage", old)] {
+            let Some(image) = image else { continue };
+            let record = Record::parse(image)?;
+            member(name, out);
+            self.image(&record, out)?;
+            item_bytes += u64::from(record.item_bytes());
+        }
+        out.extend_from_slice(b"}\n");
+        Ok(Some(item_bytes))
+    }
+
+    /// An item, or the part of it that was asked for.
+    fn image(&self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        match self.part(record)? {
+            None => record.write_dynamodb_json(&|_| true, out)?,
+            Some(part) => dynamodb_json::write_item(&part, out),
+        }
+        Ok(())
+    }
+}
+
+/// Begins a member whose value follows.
+fn member(name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!(",\"{name}\":").as_bytes());
+}
+
+// `FilterSpecification` of an export: which items it has, and what of each (API reference, FilterSpecification).
+
+/// What a specification says, parsed.
+#[derive(Debug, Default)]
+pub struct Selected {
+    key_condition: Option<Condition>,
+    filter: Option<Condition>,
+    projection: Option<ProjectionPaths>,
+}
+
+impl Selected {
+    /// # Errors
+    /// `Expression`.
+    pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
+        let has_condition = asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
+        let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
+        placeholders::check(&asked.placeholders, has_condition || asked.projection_expression.is_some(), values_missing)?;
+        let (given, mut used) = (&asked.placeholders, PlaceholderUse::default());
+        let key_condition = asked.key_condition_expression.as_deref();
+        let key_condition = key_condition.map(|text| key_condition::parse(text, given, &mut used)).transpose()?;
+        let filter = asked.filter_expression.as_deref();
+        let filter =
+            filter.map(|text| condition::parse_parameter(text, ExpressionParameter::Filter, given, &mut used)).transpose()?;
+        let projection = asked.projection_expression.as_deref();
+        let projection = projection.map(|text| projection::parse(text, given, &mut used)).transpose()?;
+        used.finish(given)?;
+        Ok(Self { key_condition, filter, projection })
+    }
+
+    /// Holds it to the table's key: the key condition must be one, and beside it the filter has none of the key's attributes.
+    ///
+    /// # Errors
+    /// `Expression`, `Key`, `Query`.
+    pub fn check(&self, key: &KeySchema) -> Result<(), Error> {
+        let Some(condition) = &self.key_condition else { return Ok(()) };
+        KeyConditionShape::of_condition(condition.clone())?.resolve(KeySchemaView::from(key))?;
+        let names = self.filter.as_ref().map(Condition::attribute_names).unwrap_or_default();
+        match names.into_iter().find(|name| key.contains(name)) {
+            Some(name) => Err(QueryError::FilterOnKey { parameter: "Filter Expression", name: name.to_owned() }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Is the item in the export?
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn keeps(&self, record: &Record<'_>) -> Result<bool, StoreError> {
+        if self.key_condition.is_none() && self.filter.is_none() {
+            return Ok(true);
+        }
+        let item = record.to_item()?;
+        Ok(self.key_condition.iter().chain(&self.filter).all(|condition| condition.holds(&item)))
+    }
+
+    /// The part of the item that is in the export; nothing when all of it is.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn part(&self, record: &Record<'_>) -> Result<Option<Item>, StoreError> {
+        let Some(projection) = &self.projection else { return Ok(None) };
+        Ok(Some(projection.apply(&record.to_item()?)))
+    }
+}
