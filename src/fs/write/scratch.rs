@@ -1,7 +1,7 @@
 //! Scratch files: what editors and shells write beside items (`.o1.json.swp`, `sedAb12`, `o1.json.bak`), in bounded memory until
 //! renamed onto an item's name or idle for an hour (docs/filesystem.md 4).
 //!
-//! A small file is its bytes. A larger one is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open
+//! A file is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open
 //! ones included, is counted when it is taken and given back when it goes.
 
 #![expect(clippy::cast_possible_truncation, reason = "offsets in memory, and memory is addressed by 64 bits")]
@@ -68,14 +68,10 @@ struct File<D> {
     handles: u32,
 }
 
-/// Bytes at and after a file's size are zero.
-#[derive(Debug)]
-enum Content {
-    /// Of the first page; what is not there is zeros.
-    Small(Vec<u8>),
-    /// By page number; a missing page is zeros.
-    Pages(BTreeMap<u64, Box<[u8]>>),
-}
+/// Pages by their numbers, each as far as it was written: what is not there is zeros, and so is what comes after a file's size. The first
+/// page takes no more than its bytes as long as it is the only one; else each takes a whole page.
+#[derive(Debug, Default)]
+struct Content(BTreeMap<u64, Vec<u8>>);
 
 /// A file and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -391,8 +387,7 @@ fn pages(start: u64, end: u64) -> impl Iterator<Item = (u64, std::ops::Range<usi
 
 impl<D> File<D> {
     fn new(mode: u32, now_ms: u64) -> Self {
-        let content = Content::Small(Vec::new());
-        Self { place: None, content, size: 0, mode, modified_ms: now_ms, used_ms: now_ms, handles: 0 }
+        Self { place: None, content: Content::default(), size: 0, mode, modified_ms: now_ms, used_ms: now_ms, handles: 0 }
     }
 
     fn read(&self, offset: u64, size: usize) -> Vec<u8> {
@@ -409,10 +404,12 @@ impl<D> File<D> {
 impl Content {
     /// Memory that it takes.
     fn cost(&self) -> u64 {
-        match self {
-            Self::Small(bytes) => bytes.capacity() as u64,
-            Self::Pages(pages) => pages.len() as u64 * PAGE_BYTES as u64,
-        }
+        self.0.values().map(|page| page.capacity() as u64).sum()
+    }
+
+    /// Is there nothing beyond the first page, also when `end` bytes are written?
+    fn is_small(&self, end: u64) -> bool {
+        end <= PAGE_BYTES as u64 && self.0.keys().all(|page| *page == 0)
     }
 
     /// Memory that it takes once `start..end` is written.
@@ -420,42 +417,18 @@ impl Content {
         if start == end {
             return self.cost();
         }
-        match self {
-            Self::Small(bytes) if end <= PAGE_BYTES as u64 => Self::room(bytes, end as usize) as u64,
-            // Its own page first.
-            Self::Small(bytes) => {
-                let of_first = u64::from(!bytes.is_empty() && start >= PAGE_BYTES as u64);
-                (of_first + pages(start, end).count() as u64) * PAGE_BYTES as u64
-            }
-            Self::Pages(known) => {
-                let missing = pages(start, end).filter(|(page, ..)| !known.contains_key(page)).count();
-                self.cost() + missing as u64 * PAGE_BYTES as u64
-            }
+        if self.is_small(end) {
+            return room(self.0.get(&0).map_or(0, Vec::capacity), end as usize) as u64;
         }
-    }
-
-    /// Room for `end` bytes: no more than the first write needs, then by doubling.
-    fn room(bytes: &Vec<u8>, end: usize) -> usize {
-        match bytes.capacity() {
-            capacity if capacity >= end => capacity,
-            0 => end,
-            capacity => end.max(capacity.saturating_mul(2).min(PAGE_BYTES)),
-        }
+        let missing = pages(start, end).filter(|(page, ..)| !self.0.contains_key(page)).count();
+        (self.0.len() + missing) as u64 * PAGE_BYTES as u64
     }
 
     fn read(&self, start: u64, end: u64, out: &mut [u8]) {
-        match self {
-            Self::Small(bytes) => {
-                let there = bytes.get(start as usize..(end as usize).min(bytes.len())).unwrap_or_default();
-                out[..there.len()].copy_from_slice(there);
-            }
-            Self::Pages(known) => {
-                for (page, part, place) in pages(start, end) {
-                    if let Some(bytes) = known.get(&page) {
-                        out[place].copy_from_slice(&bytes[part]);
-                    }
-                }
-            }
+        for (page, part, place) in pages(start, end) {
+            let page = self.0.get(&page).map(Vec::as_slice).unwrap_or_default();
+            let there = page.get(part.start..part.end.min(page.len())).unwrap_or_default();
+            out[place][..there.len()].copy_from_slice(there);
         }
     }
 
@@ -464,42 +437,34 @@ impl Content {
         if data.is_empty() {
             return;
         }
-        if let Self::Small(bytes) = self {
-            if end <= PAGE_BYTES as u64 {
-                let (start, end) = (offset as usize, end as usize);
-                bytes.reserve_exact(Self::room(bytes, end) - bytes.len());
-                bytes.resize(bytes.len().max(end), 0);
-                return bytes[start..end].copy_from_slice(data);
-            }
-            let mut first = std::mem::take(bytes);
-            let is_any = !first.is_empty();
-            first.resize(PAGE_BYTES, 0);
-            *self = Self::Pages(is_any.then(|| (0, first.into_boxed_slice())).into_iter().collect());
+        let is_small = self.is_small(end);
+        if let (false, Some(first)) = (is_small, self.0.get_mut(&0)) {
+            first.reserve_exact(PAGE_BYTES - first.len());
         }
-        if let Self::Pages(known) = self {
-            for (page, part, place) in pages(offset, end) {
-                let bytes = known.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
-                bytes[part].copy_from_slice(&data[place]);
-            }
+        for (page, part, place) in pages(offset, end) {
+            let page = self.0.entry(page).or_default();
+            let room = if is_small { room(page.capacity(), part.end) } else { PAGE_BYTES };
+            page.reserve_exact(room - page.len());
+            page.resize(page.len().max(part.end), 0);
+            page[part].copy_from_slice(&data[place]);
         }
     }
 
     fn truncate(&mut self, size: u64) {
-        match self {
-            _ if size == 0 => *self = Self::Small(Vec::new()),
-            Self::Small(bytes) => bytes.truncate(usize::try_from(size).unwrap_or(usize::MAX)),
-            Self::Pages(known) => {
-                let kept = size.div_ceil(PAGE_BYTES as u64);
-                known.split_off(&kept);
-                // What comes after the end must read as zeros when the file grows again.
-                let in_page = (size % PAGE_BYTES as u64) as usize;
-                if in_page > 0
-                    && let Some(last) = known.get_mut(&(kept - 1))
-                {
-                    last[in_page..].fill(0);
-                }
-            }
+        let kept = size.div_ceil(PAGE_BYTES as u64);
+        self.0.split_off(&kept);
+        if let Some(last) = kept.checked_sub(1).and_then(|last| self.0.get_mut(&last)) {
+            last.truncate((size - (kept - 1) * PAGE_BYTES as u64) as usize);
         }
+    }
+}
+
+/// Room for `end` bytes of one page: no more than the first write needs, then by doubling.
+fn room(capacity: usize, end: usize) -> usize {
+    match capacity {
+        capacity if capacity >= end => capacity,
+        0 => end,
+        capacity => end.max(capacity.saturating_mul(2).min(PAGE_BYTES)),
     }
 }
 
