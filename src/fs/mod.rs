@@ -15,7 +15,7 @@
 //! query/    query/ and scan/ paths: clauses, requests, results
 //! path/     names: of keys, tables, scratch files
 //! error.rs  options.rs  process.rs   FsError and its errno; what a mount decides; who calls
-//! recent.rs  time.rs   short memories of who did what; when
+//! recent.rs  short memories of who did what; the time
 //! ```
 
 pub mod error;
@@ -28,10 +28,8 @@ mod prelude;
 pub mod process;
 pub mod query;
 pub mod recent;
-pub mod seldom;
 pub mod source;
 pub mod special;
-mod time;
 pub mod tree;
 pub mod view;
 pub mod write;

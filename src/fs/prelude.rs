@@ -1,6 +1,6 @@
 //! What nearly every file of `fs` names, of std, of the layers below, and of what is below all of `fs`: `use crate::fs::prelude::*`.
 
-pub(in crate::fs) use super::time::now_ms;
+pub(in crate::fs) use super::recent::now_ms;
 pub use super::{error::FsError, process::Caller, recent::Recent};
 pub use crate::codec::{digest::digest, plain_json};
 pub(crate) use crate::database::wait;

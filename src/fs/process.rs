@@ -14,8 +14,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::recent::Recent;
-use super::time::now_ms;
+use super::recent::{Recent, now_ms};
 use crate::model::api::WaitPolicy;
 
 /// How long it is believed of which process a thread is: numbers are not used again that soon.

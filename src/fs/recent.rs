@@ -8,23 +8,31 @@
 //! | `mount::journal::Journal` | a session's last failure, and the last name that it missed | `.ddb/errors/last` | none | 1,000 each |
 //! | `mount::reports::Reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |
 //! | `mount::in_progress::DroppedNames` | names restored in the place of derived files | `-o restore` | none | 65,536 |
-//! | `view::vetoes` | who tried to unlink a `schema.json` | its further deletes fail | 5 s | 1,000 |
+//! | `open::host::rm_guard` | who tried to unlink a `schema.json` | its further deletes fail | 5 s | 1,000 |
 //! | the same | saved queries that a process removed | put back when it meets a veto | 5 s | 1,000 |
 //! | `mount::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
 //! | `view::kernel_cache` | threads that read names only | they are told no attributes | 60 s | 1,000 |
 //! | `view::kernel_cache` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
-//! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |
-//! | `view::seen` | texts that were read | a refused write tells what changed | none | 10,000, 16 MiB |
+//! | `open::host::optimistic_lock` | who wrote an item last | a refused write names them | none | 10,000 |
+//! | the same | texts that were read | a refused write tells what changed | none | 10,000, 16 MiB |
 //!
-//! Not among them, as more than their age decides when they end: the versions that processes have read (`view::notes`), names between
+//! Not among them, as more than their age decides when they end: the versions that processes have read (`open::host::optimistic_lock`), names between
 //! create and their first text (`view::creations`), texts and computations good until the next commit (`mount::texts`, `open::computed`).
 
 use std::borrow::Borrow;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
+use crate::model::clock::{Clock as _, SystemClock};
 use crate::store::memory_limit::part_of_limit;
+
+/// Wall-clock time, milliseconds since the epoch.
+pub(in crate::fs) fn now_ms() -> u64 {
+    SystemClock.now_ms()
+}
 
 /// Of the memory limit that is the most for the values of one [`Weighed`].
 const LIMIT_PARTS: u64 = 64;
@@ -179,6 +187,49 @@ fn is_old(at: u64, now_ms: u64, age_ms_max: u64) -> bool {
     now_ms.saturating_sub(at) >= age_ms_max
 }
 
+/// What can be empty.
+pub trait Content {
+    fn is_empty(&self) -> bool;
+}
+
+impl<T> Content for Vec<T> {
+    fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+}
+
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Content for Recent<K, V, ENTRIES_MAX, AGE_MS_MAX> {
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What is empty most of the time and asked by every call: that it is empty is seen without its lock.
+#[derive(Debug, Default)]
+pub struct Seldom<T> {
+    content: Mutex<T>,
+    is_any: AtomicBool,
+}
+
+impl<T: Content> Seldom<T> {
+    /// What is changed is seen by whoever looks from then on.
+    pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        let mut content = self.content.lock();
+        let changed = change(&mut content);
+        self.is_any.store(!content.is_empty(), Ordering::SeqCst);
+        changed
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.is_any.load(Ordering::SeqCst)
+    }
+
+    /// Is there any, and is it so?
+    pub fn is_any(&self, is_so: impl FnOnce(&T) -> bool) -> bool {
+        !self.is_empty() && is_so(&self.content.lock())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,5 +260,14 @@ mod tests {
         assert!(recent.is_empty());
         recent.keep(1, (), 1_000);
         assert!(recent.get(&1, 0).is_some(), "a clock that was set back");
+    }
+
+    #[test]
+    fn what_is_in_it_is_asked_only_while_there_is_any() {
+        let seldom = Seldom::<Vec<u8>>::default();
+        assert!(seldom.is_empty() && !seldom.is_any(|_| true));
+        seldom.change(|list| list.push(1));
+        assert!(seldom.is_any(|list| list == &[1]) && !seldom.is_any(|list| list == &[2]));
+        assert_eq!((seldom.change(Vec::pop), seldom.is_empty()), (Some(1), true));
     }
 }

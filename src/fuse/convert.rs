@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{Errno, FileAttr, FileType, INodeNo, Request, TimeOrNow};
 
-use super::options::MountOptions;
+use super::mountpoint::MountOptions;
 use crate::fs::FsError;
 use crate::fs::node::Kind;
 use crate::fs::node::attr::Attr;

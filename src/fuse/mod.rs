@@ -4,8 +4,7 @@
 //! shell.rs       fuser's callbacks, a few lines each
 //! notify.rs      tells the kernel what is over of what it keeps
 //! convert.rs     attributes, flags and errors to fuser's types
-//! options.rs     how to mount
-//! mountpoint.rs  what is mounted where; ending dead mounts
+//! mountpoint.rs  how to mount; what is mounted where; ending dead mounts
 //! ```
 //! What the kernel may keep of the answers is decided in `fs::view::kernel_cache`, and ended there before a change is
 //! acknowledged, so that a write through any front end or process is seen by the next system call.
@@ -13,7 +12,6 @@
 mod convert;
 mod mountpoint;
 mod notify;
-mod options;
 mod shell;
 
 use std::fs::File;
@@ -31,8 +29,10 @@ use crate::fs::View;
 use notify::Notifier;
 use shell::Shell;
 
-pub use mountpoint::{Connection, Listed, MountCopy, MountState, all as mounts, connection, detach, place, state, unmount};
-pub use options::{EVENT_THREADS_REMOTE, MountOptions, UMASK};
+pub use mountpoint::{
+    Connection, EVENT_THREADS_REMOTE, Listed, MountCopy, MountOptions, MountState, UMASK, all as mounts, connection, detach, place,
+    state, unmount,
+};
 
 /// How often [`Mounted::end`] looks whether the kernel has let go.
 const POLL: Duration = Duration::from_millis(20);

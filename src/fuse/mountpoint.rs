@@ -1,4 +1,4 @@
-//! What is mounted where, from `/proc/self/mountinfo`; unmounting what a dead daemon left.
+//! How to mount; what is mounted where, from `/proc/self/mountinfo`; unmounting what a dead daemon left.
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsString};
@@ -8,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// The type of our mounts as the kernel lists it: with the subtype where fusermount3 mounted, bare where we did, as root.
 const FILESYSTEM_TYPES: [&str; 2] = ["fuse.ddbfs", "fuse"];
@@ -21,6 +22,65 @@ const FILESYSTEMS: &str = "/sys/class/bdi";
 
 /// As many as the kernel follows: path_resolution(7).
 const SYMLINKS_MAX: usize = 40;
+
+/// How to mount.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    pub mountpoint: PathBuf,
+    /// The data directory, which must not be below the mountpoint.
+    pub data: Option<PathBuf>,
+    pub read_only: bool,
+    /// The mountpoint may hold files, which are hidden while the mount lasts.
+    pub nonempty: bool,
+    /// Other users may come in; the kernel then holds to the permission bits.
+    pub allow_other: bool,
+    /// Whose files they are; else the mounting user's and group's.
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    /// Permission bits that no file and no directory has.
+    pub umask: u16,
+    /// The kernel is told that there are no extended attributes, and asks for none.
+    pub no_xattr: bool,
+    /// The kernel keeps nothing of what it is told.
+    pub no_keep: bool,
+    /// Threads that answer the kernel: as many calls may wait for a service elsewhere at a time.
+    pub event_threads: usize,
+    /// How long a call that may hold the lock of a file waits until the kernel is told. What it waits for may wait for that lock, which is
+    /// rare: it takes a program that removes `X.patch` while it is written. Afterwards the call is answered though the kernel is not told.
+    pub notify_timeout: Duration,
+}
+
+/// Much longer than a busy machine needs.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.
+const EVENT_THREADS: usize = 2;
+/// The same where each call may wait for a service elsewhere.
+pub const EVENT_THREADS_REMOTE: usize = 32;
+
+/// `rwxr-xr-x` for directories, `rw-r--r--` for files.
+pub const UMASK: u16 = 0o022;
+
+impl MountOptions {
+    /// A mount that can be written.
+    #[must_use]
+    pub fn new(mountpoint: impl Into<PathBuf>) -> Self {
+        Self {
+            mountpoint: mountpoint.into(),
+            data: None,
+            read_only: false,
+            nonempty: false,
+            allow_other: false,
+            uid: None,
+            gid: None,
+            umask: UMASK,
+            no_xattr: false,
+            no_keep: false,
+            event_threads: EVENT_THREADS,
+            notify_timeout: NOTIFY_TIMEOUT,
+        }
+    }
+}
 
 /// What is mounted at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,9 +101,9 @@ pub enum MountState {
 /// The path, or the list of mounts, cannot be read.
 pub fn state(mountpoint: &Path) -> io::Result<MountState> {
     let path = absolute(mountpoint)?;
-    let Some((kind, source)) = mounted(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
-    if !is_ours(&kind, &source) {
-        return Ok(MountState::Other(kind));
+    let Some(line) = topmost(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
+    if !line.is_ours() {
+        return Ok(MountState::Other(line.kind));
     }
     match std::fs::metadata(&path) {
         // The second: it ended while this waited.
@@ -55,9 +115,7 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
 /// A file that is there as long as the kernel has anything of the filesystem at `mountpoint`, also when that is dead, or detached and in use.
 #[must_use]
 pub fn remains(mountpoint: &Path) -> Option<PathBuf> {
-    let mountinfo = std::fs::read(MOUNTINFO).ok()?;
-    let device = lines(&mountinfo).filter(|line| line.path == mountpoint).last()?.device;
-    Some(Path::new(FILESYSTEMS).join(device))
+    Some(Path::new(FILESYSTEMS).join(topmost(&std::fs::read(MOUNTINFO).ok()?, mountpoint)?.device))
 }
 
 /// A ddbfs in the list of mounts, live or dead.
@@ -103,7 +161,7 @@ pub struct MountCopy {
 pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
     let path = absolute(mountpoint)?;
     let line = topmost(&std::fs::read(MOUNTINFO)?, &path);
-    Ok(line.filter(|line| is_ours(&line.kind, &line.source)).map(|line| {
+    Ok(line.filter(Line::is_ours).map(|line| {
         let data = line.source.split_once('#').map(|(_, data)| PathBuf::from(data));
         let mut connection = Connection { path, data, device: line.device, id: line.id, ending: None };
         connection.ending = connection.file().and_then(|file| OpenOptions::new().write(true).open(file).ok());
@@ -220,7 +278,7 @@ fn ours(mountinfo: &[u8]) -> Vec<Listed> {
         topmost.retain(|below| below.path != line.path);
         topmost.push(line);
     }
-    topmost.into_iter().filter(|line| is_ours(&line.kind, &line.source)).map(Listed::from).collect()
+    topmost.into_iter().filter(Line::is_ours).map(Listed::from).collect()
 }
 
 impl From<Line> for Listed {
@@ -230,11 +288,6 @@ impl From<Line> for Listed {
         let user = options.find_map(|option| option.strip_prefix("user_id=")).and_then(|id| id.parse().ok());
         Self { path: line.path, user, is_for_others }
     }
-}
-
-fn is_ours(kind: &str, source: &str) -> bool {
-    let rest = source.strip_prefix(FILESYSTEM_SOURCE);
-    FILESYSTEM_TYPES.contains(&kind) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }
 
 /// What the list of mounts names as the source: `ddbfs#DIR`, so that `mount -a` knows the mount of such a line in fstab.
@@ -288,9 +341,9 @@ fn holds_files(directory: &Path) -> bool {
 /// Nothing of ours is mounted there, it is in use, or the kernel refuses.
 pub fn unmount(mountpoint: &Path) -> io::Result<()> {
     let path = absolute(mountpoint)?;
-    match mounted(&std::fs::read(MOUNTINFO)?, &path) {
-        Some((kind, source)) if is_ours(&kind, &source) => end(&path, false),
-        Some((kind, _)) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {kind}, not ddbfs"))),
+    match topmost(&std::fs::read(MOUNTINFO)?, &path) {
+        Some(line) if line.is_ours() => end(&path, false),
+        Some(line) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {}, not ddbfs", line.kind))),
         None => Err(io::Error::new(io::ErrorKind::NotFound, "nothing is mounted here")),
     }
 }
@@ -332,18 +385,14 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     let plain = std::path::absolute(path)?;
     if let (Some(parent), Some(name)) = (plain.parent(), plain.file_name())
         && let Ok(parent) = parent.canonicalize()
-        && mounted(&std::fs::read(MOUNTINFO)?, &parent.join(name)).is_some()
+        && topmost(&std::fs::read(MOUNTINFO)?, &parent.join(name)).is_some()
     {
         return Ok(parent.join(name));
     }
     path.canonicalize().map_err(why)
 }
 
-/// Type and source of the topmost mount at exactly this path.
-fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
-    topmost(mountinfo, path).map(|line| (line.kind, line.source))
-}
-
+/// The topmost mount at exactly this path.
 fn topmost(mountinfo: &[u8], path: &Path) -> Option<Line> {
     lines(mountinfo).filter(|line| line.path == path).last()
 }
@@ -358,6 +407,13 @@ struct Line {
     source: String,
     /// Of the filesystem, as `user_id=0,allow_other`.
     options: String,
+}
+
+impl Line {
+    fn is_ours(&self) -> bool {
+        let rest = self.source.strip_prefix(FILESYSTEM_SOURCE);
+        FILESYSTEM_TYPES.contains(&self.kind.as_str()) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+    }
 }
 
 /// The mounts in the text of mountinfo, each above those before: proc(5).
@@ -412,7 +468,8 @@ mod tests {
         ];
         for (path, expected) in cases {
             let expected = expected.map(|(kind, source)| (kind.to_owned(), source.to_owned()));
-            assert_eq!(mounted(MOUNTS, Path::new(path)), expected, "{path}");
+            let found = topmost(MOUNTS, Path::new(path)).map(|line| (line.kind, line.source));
+            assert_eq!(found, expected, "{path}");
         }
     }
 

@@ -19,12 +19,11 @@ use fuser::{
 };
 
 use super::convert::{self, Owner, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
-use super::options::MountOptions;
+use super::mountpoint::MountOptions;
 use crate::fs::node::attr::Attr;
-use crate::fs::open::Bytes;
-use crate::fs::open::host::Host;
+use crate::fs::open::{Bytes, Reply};
 use crate::fs::process::Caller;
-use crate::fs::view::{NewAttr, Place, RangeEnd, TimedCall};
+use crate::fs::view::{Created, NewAttr, Place, RangeEnd};
 use crate::fs::{FsError, View};
 use crate::model::api::WaitPolicy;
 
@@ -63,17 +62,81 @@ impl Shell {
         Self { view, owner: Owner::new(options), has_xattr: !options.no_xattr }
     }
 
-    /// A call of a request on an inode or a name in it begins: see `fs::view::calls`.
-    fn begin(&self, request: &Request, operation: &'static str, ino: INodeNo, name: Option<&OsStr>) -> TimedCall {
-        self.view.begin(caller(request), operation, ino.0, name.map(OsStr::as_bytes))
+    /// A call on an inode or a name in it begins (`fs::view::calls`); `tell` says in the reply what it gave.
+    fn ask<R: Refuse, T: 'static>(
+        &self,
+        caller: Caller,
+        operation: &'static str,
+        (ino, name): (INodeNo, Option<&OsStr>),
+        reply: R,
+        tell: impl FnOnce(R, T) + Send + 'static,
+    ) -> Asked<T> {
+        let call = self.view.begin(caller, operation, ino.0, name.map(OsStr::as_bytes));
+        let done = move |ended| match call.end(ended) {
+            Ok(value) => tell(reply, value),
+            Err(error) => reply.refuse(errno(&error)),
+        };
+        Asked { view: Arc::clone(&self.view), caller, operation, done: Box::new(done) }
     }
 }
 
-/// Runs a call that is answered when it has been worked out: on a thread for what takes long, if it may.
-fn answer(view: &Arc<View>, call: &'static str, place: Place<'_>, work: impl FnOnce(&Arc<View>) + Send + 'static) {
-    let again = Arc::clone(view);
-    guard(call, || view.run_call(place, move || guard(call, || work(&again))));
+/// A call that has begun.
+struct Asked<T> {
+    view: Arc<View>,
+    caller: Caller,
+    operation: &'static str,
+    done: Reply<T>,
 }
+
+impl<T: 'static> Asked<T> {
+    /// Makes a call that answers by itself, now or later.
+    fn start(self, work: impl FnOnce(&Arc<View>, Caller, Reply<T>)) {
+        guard(self.operation, || work(&self.view, self.caller, self.done));
+    }
+
+    /// The same, on a thread for what takes long, if it may.
+    fn start_at(self, place: Place<'_>, work: impl FnOnce(&Arc<View>, Caller, Reply<T>) + Send + 'static) {
+        let (operation, view) = (self.operation, Arc::clone(&self.view));
+        guard(operation, || view.run_call(place, move || self.start(work)));
+    }
+
+    /// Makes a call that is answered when it has been worked out: on a thread for what takes long, if it may.
+    fn answer(self, place: Place<'_>, work: impl FnOnce(&Arc<View>, Caller) -> Result<T, FsError> + Send + 'static) {
+        self.start_at(place, move |view, caller, done| done(work(view, caller)));
+    }
+
+    fn refuse(self, error: FsError) {
+        (self.done)(Err(error));
+    }
+}
+
+/// A reply of fuser's, by which a failure is told the same way whatever is told of success.
+trait Refuse: Send + 'static {
+    fn refuse(self, errno: Errno);
+}
+
+macro_rules! refuse {
+    ($($reply:ty),*) => {
+        $(impl Refuse for $reply {
+            fn refuse(self, errno: Errno) {
+                self.error(errno);
+            }
+        })*
+    };
+}
+
+refuse!(
+    ReplyAttr,
+    ReplyCreate,
+    ReplyData,
+    ReplyDirectory,
+    ReplyDirectoryPlus,
+    ReplyEmpty,
+    ReplyEntry,
+    ReplyOpen,
+    ReplyWrite,
+    ReplyXattr
+);
 
 /// Runs a call, of which a panic ends nothing else.
 fn guard(call: &'static str, work: impl FnOnce()) {
@@ -92,32 +155,20 @@ fn in_directory(request: &Request) -> Caller {
     convert::caller(request, WaitPolicy::None)
 }
 
-fn reply_entry(reply: ReplyEntry, owner: Owner, entry: Result<Attr, FsError>) {
-    match entry {
-        Ok(attr) => reply.entry(&TTL, &file_attr(&attr, owner), GENERATION),
-        Err(error) => reply.error(errno(&error)),
-    }
+/// Says what was made, and that nothing of it is to be kept.
+fn tell_entry(owner: Owner) -> impl FnOnce(ReplyEntry, Attr) {
+    move |reply, attr| reply.entry(&TTL, &file_attr(&attr, owner), GENERATION)
 }
 
-fn reply_attr(reply: ReplyAttr, owner: Owner, attr: Result<Attr, FsError>) {
-    match attr {
-        Ok(attr) => reply.attr(&TTL, &file_attr(&attr, owner)),
-        Err(error) => reply.error(errno(&error)),
-    }
-}
-
-fn reply_empty(reply: ReplyEmpty, ended: Result<(), FsError>) {
-    match ended {
-        Ok(()) => reply.ok(),
-        Err(error) => reply.error(errno(&error)),
-    }
+fn tell_ok(reply: ReplyEmpty, (): ()) {
+    reply.ok();
 }
 
 /// An answer, or its size when nothing but that is asked.
-fn reply_xattr(reply: ReplyXattr, value: &[u8], size: u32) {
-    match u32::try_from(value.len()) {
+fn tell_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
+    move |reply, value| match u32::try_from(value.len()) {
         Ok(bytes) if size == 0 => reply.size(bytes),
-        Ok(bytes) if bytes <= size => reply.data(value),
+        Ok(bytes) if bytes <= size => reply.data(&value),
         _ => reply.error(Errno::ERANGE),
     }
 }
@@ -140,14 +191,12 @@ impl Filesystem for Shell {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let call = self.begin(request, "lookup", parent, Some(name));
-        let (caller, owner, owned) = (in_directory(request), self.owner, name.as_bytes().to_vec());
-        answer(&self.view, "lookup", Place::Name(parent.0, name.as_bytes()), move |view| {
-            match call.end(view.lookup(caller, parent.0, &owned)) {
-                Ok(attr) => reply.entry_with_ttls(&attr.lasts.attr, &attr.lasts.name, &file_attr(&attr, owner), GENERATION),
-                Err(error) => reply.error(errno(&error)),
-            }
-        });
+        let (owner, owned) = (self.owner, name.as_bytes().to_vec());
+        let tell = move |reply: ReplyEntry, attr: Attr| {
+            reply.entry_with_ttls(&attr.lasts.attr, &attr.lasts.name, &file_attr(&attr, owner), GENERATION);
+        };
+        let asked = self.ask(in_directory(request), "lookup", (parent, Some(name)), reply, tell);
+        asked.answer(Place::Name(parent.0, name.as_bytes()), move |view, caller| view.lookup(caller, parent.0, &owned));
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, count: u64) {
@@ -155,15 +204,10 @@ impl Filesystem for Shell {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
-        let call = self.begin(request, "getattr", ino, None);
-        let (caller, owner, handle) = (caller(request), self.owner, handle.map(|handle| handle.0));
-        answer(&self.view, "getattr", Place::Inode(ino.0), move |view| {
-            let done = Box::new(move |attr: Result<Attr, FsError>| match call.end(attr) {
-                Ok(attr) => reply.attr(&attr.lasts.attr, &file_attr(&attr, owner)),
-                Err(error) => reply.error(errno(&error)),
-            });
-            view.getattr_then(caller, ino.0, handle, done);
-        });
+        let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
+        let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&attr.lasts.attr, &file_attr(&attr, owner));
+        let asked = self.ask(caller(request), "getattr", (ino, None), reply, tell);
+        asked.start_at(Place::Inode(ino.0), move |view, caller, done| view.getattr_then(caller, ino.0, handle, done));
     }
 
     fn setattr(
@@ -187,67 +231,48 @@ impl Filesystem for Shell {
         // Owner, access and birth times are taken and dropped: cp -p, rsync and tar set them, and fail where they are refused.
         let touched = matches!(mtime, Some(TimeOrNow::Now));
         let new = NewAttr { mode, size, modified_ms: mtime.and_then(time_ms), touched };
-        let (caller, owner, handle) = (caller(request), self.owner, handle.map(|handle| handle.0));
-        let call = self.begin(request, "setattr", ino, None);
-        answer(&self.view, "setattr", Place::Inode(ino.0), move |view| {
-            let done = Box::new(move |attr| reply_attr(reply, owner, call.end(attr)));
-            view.setattr(caller, ino.0, handle, new, done);
-        });
+        let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
+        let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&TTL, &file_attr(&attr, owner));
+        let asked = self.ask(caller(request), "setattr", (ino, None), reply, tell);
+        asked.start_at(Place::Inode(ino.0), move |view, caller, done| view.setattr(caller, ino.0, handle, new, done));
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
-        guard("readlink", || match self.begin(request, "readlink", ino, None).end(self.view.readlink(ino.0)) {
-            Ok(target) => reply.data(target.as_bytes()),
-            Err(error) => reply.error(errno(&error)),
-        });
+        let tell = |reply: ReplyData, target: String| reply.data(target.as_bytes());
+        self.ask(caller(request), "readlink", (ino, None), reply, tell).start(|view, _, done| done(view.readlink(ino.0)));
     }
 
     fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
-        let call = self.begin(request, "mknod", parent, Some(name));
-        let (view, caller, owner, name) = (Arc::clone(&self.view), in_directory(request), self.owner, name.as_bytes().to_vec());
-        let make = move || {
-            let made = match mode & libc::S_IFMT {
-                libc::S_IFREG => view.mknod(caller, parent.0, &name, mode),
-                // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
-                _ => Err(FsError::NotPermitted("files here are items; there are no pipes, sockets and devices")),
-            };
-            reply_entry(reply, owner, call.end(made));
-        };
-        // Elsewhere: it waits for a commit.
-        guard("mknod", || self.view.run_elsewhere(Box::new(make)));
+        let owned = name.as_bytes().to_vec();
+        let asked = self.ask(in_directory(request), "mknod", (parent, Some(name)), reply, tell_entry(self.owner));
+        asked.answer(Place::Commit, move |view, caller| match mode & libc::S_IFMT {
+            libc::S_IFREG => view.mknod(caller, parent.0, &owned, mode),
+            // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
+            _ => Err(FsError::NotPermitted("files here are items; there are no pipes, sockets and devices")),
+        });
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
-        let call = self.begin(request, "mkdir", parent, Some(name));
-        let (caller, owner, name) = (in_directory(request), self.owner, name.as_bytes().to_vec());
-        answer(&self.view, "mkdir", Place::Directory(parent.0), move |view| {
-            reply_entry(reply, owner, call.end(view.mkdir(caller, parent.0, &name)));
-        });
+        let owned = name.as_bytes().to_vec();
+        let asked = self.ask(in_directory(request), "mkdir", (parent, Some(name)), reply, tell_entry(self.owner));
+        asked.answer(Place::Directory(parent.0), move |view, caller| view.mkdir(caller, parent.0, &owned));
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        guard("unlink", || {
-            let call = self.begin(request, "unlink", parent, Some(name));
-            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
-            self.view.unlink(in_directory(request), parent.0, name.as_bytes(), done);
-        });
+        let asked = self.ask(in_directory(request), "unlink", (parent, Some(name)), reply, tell_ok);
+        asked.start(|view, caller, done| view.unlink(caller, parent.0, name.as_bytes(), done));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let call = self.begin(request, "rmdir", parent, Some(name));
-        let (caller, name) = (in_directory(request), name.as_bytes().to_vec());
-        answer(&self.view, "rmdir", Place::Directory(parent.0), move |view| {
-            reply_empty(reply, call.end(view.rmdir(caller, parent.0, &name)));
-        });
+        let owned = name.as_bytes().to_vec();
+        let asked = self.ask(in_directory(request), "rmdir", (parent, Some(name)), reply, tell_ok);
+        asked.answer(Place::Directory(parent.0), move |view, caller| view.rmdir(caller, parent.0, &owned));
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let call = self.begin(request, "symlink", parent, Some(name));
-        let (caller, owner) = (in_directory(request), self.owner);
-        let (name, target) = (name.as_bytes().to_vec(), target.as_os_str().as_bytes().to_vec());
-        answer(&self.view, "symlink", Place::Directory(parent.0), move |view| {
-            reply_entry(reply, owner, call.end(view.symlink(caller, parent.0, &name, &target)));
-        });
+        let (owned, target) = (name.as_bytes().to_vec(), target.as_os_str().as_bytes().to_vec());
+        let asked = self.ask(in_directory(request), "symlink", (parent, Some(name)), reply, tell_entry(self.owner));
+        asked.answer(Place::Directory(parent.0), move |view, caller| view.symlink(caller, parent.0, &owned, &target));
     }
 
     fn rename(
@@ -260,26 +285,21 @@ impl Filesystem for Shell {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        guard("rename", || {
-            let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
-            let call = self.begin(request, "rename", parent, Some(name));
-            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
-            self.view.rename(in_directory(request), from, to, rename_flags(flags), done);
-        });
+        let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
+        let asked = self.ask(in_directory(request), "rename", (parent, Some(name)), reply, tell_ok);
+        asked.start(|view, caller, done| view.rename(caller, from, to, rename_flags(flags), done));
     }
 
     fn link(&self, request: &Request, _ino: INodeNo, newparent: INodeNo, newname: &OsStr, reply: ReplyEntry) {
-        let refused = Err(FsError::NotPermitted("an item has one name; cp makes another item"));
-        reply_entry(reply, self.owner, self.begin(request, "link", newparent, Some(newname)).end(refused));
+        let asked = self.ask(caller(request), "link", (newparent, Some(newname)), reply, tell_entry(self.owner));
+        asked.refuse(FsError::NotPermitted("an item has one name; cp makes another item"));
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let (caller, flags) = (caller(request), open_flags(flags.0));
-        let call = self.begin(request, "open", ino, None);
-        answer(&self.view, "open", Place::Inode(ino.0), move |view| match call.end(view.open(caller, ino.0, flags)) {
-            Ok(handle) => reply.opened(FileHandle(handle), fopen_flags(flags.write)),
-            Err(error) => reply.error(errno(&error)),
-        });
+        let flags = open_flags(flags.0);
+        let tell = move |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), fopen_flags(flags.write));
+        let asked = self.ask(caller(request), "open", (ino, None), reply, tell);
+        asked.answer(Place::Inode(ino.0), move |view, caller| view.open(caller, ino.0, flags));
     }
 
     fn read(
@@ -293,14 +313,9 @@ impl Filesystem for Shell {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        guard("read", || {
-            let call = self.begin(request, "read", ino, None);
-            let done = Box::new(move |read: Result<Bytes, FsError>| match call.end(read) {
-                Ok(bytes) => reply.data(bytes.as_ref()),
-                Err(error) => reply.error(errno(&error)),
-            });
-            self.view.read(caller(request), handle.0, offset, size as usize, done);
-        });
+        let tell = |reply: ReplyData, bytes: Bytes| reply.data(bytes.as_ref());
+        let asked = self.ask(caller(request), "read", (ino, None), reply, tell);
+        asked.start(|view, caller, done| view.read(caller, handle.0, offset, size as usize, done));
     }
 
     fn write(
@@ -318,25 +333,17 @@ impl Filesystem for Shell {
         // After write(2) the kernel asks for the file's attributes; not so when it writes back what a mapping left.
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let wait = if is_mapped { WaitPolicy::Short } else { WaitPolicy::Settled };
-        guard("write", || {
-            // The kernel never sends more than WRITE_BYTES_MAX.
-            let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
-            let call = self.begin(request, "write", ino, None);
-            let done = Box::new(move |ended| match call.end(ended) {
-                Ok(()) => reply.written(written),
-                Err(error) => reply.error(errno(&error)),
-            });
-            self.view.write(convert::caller(request, wait), handle.0, offset, data, done);
-        });
+        // The kernel never sends more than WRITE_BYTES_MAX.
+        let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let tell = move |reply: ReplyWrite, (): ()| reply.written(written);
+        let asked = self.ask(convert::caller(request, wait), "write", (ino, None), reply, tell);
+        asked.start(|view, caller, done| view.write(caller, handle.0, offset, data, done));
     }
 
     fn flush(&self, request: &Request, ino: INodeNo, handle: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
-        guard("flush", || {
-            // Not the last close: a child's comes here too, with half a document written, and one before the first write.
-            let call = self.begin(request, "flush", ino, None);
-            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
-            self.view.flush(caller(request), handle.0, done);
-        });
+        // Not the last close: a child's comes here too, with half a document written, and one before the first write.
+        let asked = self.ask(caller(request), "flush", (ino, None), reply, tell_ok);
+        asked.start(|view, caller, done| view.flush(caller, handle.0, done));
     }
 
     fn release(
@@ -349,65 +356,52 @@ impl Filesystem for Shell {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        guard("release", || {
-            // An error here reaches nobody: the view has it in its log.
-            let call = self.begin(request, "release", ino, None);
-            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
-            self.view.release(caller(request), handle.0, done);
-        });
+        // An error here reaches nobody: the view has it in its log.
+        let asked = self.ask(caller(request), "release", (ino, None), reply, tell_ok);
+        asked.start(|view, caller, done| view.release(caller, handle.0, done));
     }
 
     fn fsync(&self, request: &Request, ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        guard("fsync", || {
-            let call = self.begin(request, "fsync", ino, None);
-            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
-            self.view.fsync(caller(request), handle.0, done);
-        });
+        let asked = self.ask(caller(request), "fsync", (ino, None), reply, tell_ok);
+        asked.start(|view, caller, done| view.fsync(caller, handle.0, done));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        guard("opendir", || {
-            match self.begin(request, "opendir", ino, None).end(self.view.opendir(in_directory(request), ino.0)) {
-                // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
-                Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
-                Err(error) => reply.error(errno(&error)),
-            }
-        });
+        // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
+        let tell = |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
+        let asked = self.ask(in_directory(request), "opendir", (ino, None), reply, tell);
+        asked.start(|view, caller, done| done(view.opendir(caller, ino.0)));
     }
 
     fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        guard("readdir", || {
-            let call = self.begin(request, "readdir", ino, None);
-            let (view, caller) = (Arc::clone(&self.view), in_directory(request));
-            let list = move || {
-                let read = view.readdir(caller, handle.0, offset, &mut |entry, offset| {
-                    reply.add(INodeNo(entry.ino), offset, file_type(entry.kind), entry.name)
-                });
-                match call.end(read) {
-                    Ok(()) => reply.ok(),
-                    Err(error) => reply.error(errno(&error)),
-                }
-            };
-            self.view.run_listing(handle.0, Box::new(list));
-        });
+        let call = self.view.begin(in_directory(request), "readdir", ino.0, None);
+        let (view, caller) = (Arc::clone(&self.view), in_directory(request));
+        let list = move || {
+            let read = view.readdir(caller, handle.0, offset, &mut |entry, offset| {
+                reply.add(INodeNo(entry.ino), offset, file_type(entry.kind), entry.name)
+            });
+            match call.end(read) {
+                Ok(()) => reply.ok(),
+                Err(error) => reply.error(errno(&error)),
+            }
+        };
+        guard("readdir", || self.view.run_listing(handle.0, list));
     }
 
     fn readdirplus(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
-        guard("readdirplus", || {
-            let call = self.begin(request, "readdirplus", ino, None);
-            let (view, caller, owner) = (Arc::clone(&self.view), caller(request), self.owner);
-            let list = move || {
-                let read = view.readdirplus(caller, ino.0, handle.0, offset, &mut |name, offset, attr| {
-                    let ttl = attr.lasts.name.min(attr.lasts.attr);
-                    reply.add(INodeNo(attr.ino), offset, name, &ttl, &file_attr(attr, owner), GENERATION)
-                });
-                match call.end(read) {
-                    Ok(()) => reply.ok(),
-                    Err(error) => reply.error(errno(&error)),
-                }
-            };
-            self.view.run_listing(handle.0, Box::new(list));
-        });
+        let call = self.view.begin(caller(request), "readdirplus", ino.0, None);
+        let (view, caller, owner) = (Arc::clone(&self.view), caller(request), self.owner);
+        let list = move || {
+            let read = view.readdirplus(caller, ino.0, handle.0, offset, &mut |name, offset, attr| {
+                let ttl = attr.lasts.name.min(attr.lasts.attr);
+                reply.add(INodeNo(attr.ino), offset, name, &ttl, &file_attr(attr, owner), GENERATION)
+            });
+            match call.end(read) {
+                Ok(()) => reply.ok(),
+                Err(error) => reply.error(errno(&error)),
+            }
+        };
+        guard("readdirplus", || self.view.run_listing(handle.0, list));
     }
 
     fn releasedir(&self, _request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {
@@ -437,21 +431,16 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let call = self.begin(request, "setxattr", ino, None);
-        reply_empty(reply, call.end(Err(self.view.setxattr(name.as_bytes()))));
+        let asked = self.ask(caller(request), "setxattr", (ino, None), reply, tell_ok);
+        asked.refuse(self.view.setxattr(name.as_bytes()));
     }
 
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        guard("getxattr", || {
-            let call = self.begin(request, "getxattr", ino, None);
-            match call.end(self.view.getxattr(caller(request), ino.0, name.as_bytes())) {
-                Ok(value) => reply_xattr(reply, &value, size),
-                Err(error) => reply.error(errno(&error)),
-            }
-        });
+        let asked = self.ask(caller(request), "getxattr", (ino, None), reply, tell_xattr(size));
+        asked.start(|view, caller, done| done(view.getxattr(caller, ino.0, name.as_bytes())));
     }
 
     /// None is listed: see `fs::view`.
@@ -459,39 +448,38 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply_xattr(reply, &[], size);
+        tell_xattr(size)(reply, Vec::new());
     }
 
     fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply_empty(reply, self.begin(request, "removexattr", ino, None).end(Err(self.view.removexattr(name.as_bytes()))));
+        let asked = self.ask(caller(request), "removexattr", (ino, None), reply, tell_ok);
+        asked.refuse(self.view.removexattr(name.as_bytes()));
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        let caller = caller(request);
-        answer(&self.view, "access", Place::Inode(ino.0), move |view| match view.getattr(caller, ino.0, None) {
+        let (caller, again) = (caller(request), Arc::clone(&self.view));
+        let ask = move || match again.getattr(caller, ino.0, None) {
             Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => reply.error(Errno::EROFS),
             Ok(attr) if mask.contains(AccessFlags::X_OK) && attr.permissions() & 0o111 == 0 => reply.error(Errno::EACCES),
             Ok(_) => reply.ok(),
             Err(error) => reply.error(errno(&error)),
-        });
+        };
+        guard("access", || self.view.run_call(Place::Inode(ino.0), move || guard("access", ask)));
     }
 
     fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
-        let call = self.begin(request, "create", parent, Some(name));
-        let (view, caller, owner, name) = (Arc::clone(&self.view), in_directory(request), self.owner, name.as_bytes().to_vec());
-        let flags = open_flags(flags);
-        let make = move || match call.end(view.create(caller, parent.0, &name, mode, flags)) {
-            Ok(created) => {
-                let attr = file_attr(&created.attr, owner);
-                reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
-            }
-            Err(error) => reply.error(errno(&error)),
+        let (owner, owned, flags) = (self.owner, name.as_bytes().to_vec(), open_flags(flags));
+        let tell = move |reply: ReplyCreate, created: Created| {
+            let attr = file_attr(&created.attr, owner);
+            reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
         };
+        let asked = self.ask(in_directory(request), "create", (parent, Some(name)), reply, tell);
+        let make = move |view: &Arc<View>, caller, done: Reply<Created>| done(view.create(caller, parent.0, &owned, mode, flags));
         // Elsewhere what waits for a commit.
-        guard("create", || if flags.exclusive { self.view.run_elsewhere(Box::new(make)) } else { make() });
+        if flags.exclusive { asked.start_at(Place::Commit, make) } else { asked.start(make) }
     }
 
     fn ioctl(
@@ -524,8 +512,8 @@ impl Filesystem for Shell {
 
     fn fallocate(&self, request: &Request, ino: INodeNo, _: FileHandle, _offset: u64, _length: u64, _mode: i32, reply: ReplyEmpty) {
         // posix_fallocate(3) then writes zeros itself.
-        let refused = Err(FsError::Unsupported("an item has the size of its text; write it as a whole"));
-        reply_empty(reply, self.begin(request, "fallocate", ino, None).end(refused));
+        let asked = self.ask(caller(request), "fallocate", (ino, None), reply, tell_ok);
+        asked.refuse(FsError::Unsupported("an item has the size of its text; write it as a whole"));
     }
 
     /// ENOSYS: the kernel seeks by itself, and asks no more.
@@ -547,16 +535,11 @@ impl Filesystem for Shell {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        guard("copy_file_range", || {
-            let from = RangeEnd { ino: ino_in.0, handle: handle_in.0, offset: offset_in };
-            let to = RangeEnd { ino: ino_out.0, handle: handle_out.0, offset: offset_out };
-            let call = self.begin(request, "copy_file_range", ino_out, None);
-            let done = Box::new(move |copied: Result<u64, FsError>| match call.end(copied) {
-                // An item's text is far below.
-                Ok(bytes) => reply.written(u32::try_from(bytes).unwrap_or(u32::MAX)),
-                Err(error) => reply.error(errno(&error)),
-            });
-            self.view.copy_file_range(caller(request), from, to, length, done);
-        });
+        let from = RangeEnd { ino: ino_in.0, handle: handle_in.0, offset: offset_in };
+        let to = RangeEnd { ino: ino_out.0, handle: handle_out.0, offset: offset_out };
+        // An item's text is far below.
+        let tell = |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let asked = self.ask(caller(request), "copy_file_range", (ino_out, None), reply, tell);
+        asked.start(|view, caller, done| view.copy_file_range(caller, from, to, length, done));
     }
 }

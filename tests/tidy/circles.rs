@@ -35,8 +35,8 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
     (
         "src/fs",
         &[
-            "error", "options", "time", "recent", "seldom", "process", "prelude", "path", "query", "write", "node", "mount",
-            "open", "source", "special", "tree", "view",
+            "error", "options", "recent", "process", "prelude", "path", "query", "write", "node", "mount", "open", "source",
+            "special", "tree", "view",
         ],
     ),
     (

@@ -3,7 +3,7 @@
 use crate::codec::calendar;
 use crate::codec::shown::{self, is_shown};
 use crate::fs::prelude::*;
-use crate::fs::seldom::Seldom;
+use crate::fs::recent::Seldom;
 use std::{collections::VecDeque, sync::Weak};
 
 /// A call that takes as long is slow.

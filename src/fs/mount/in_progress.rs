@@ -11,7 +11,7 @@
 use crate::fs::node::Kind;
 use crate::fs::prelude::*;
 use crate::fs::process::{Process, name_of};
-use crate::fs::seldom::Seldom;
+use crate::fs::recent::Seldom;
 use std::collections::HashSet;
 
 /// How long a process may take from one of these calls to the next.

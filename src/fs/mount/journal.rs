@@ -172,13 +172,16 @@ impl Journal {
         self.state.lock().last.keep(session, failed, now_ms());
     }
 
-    /// Keeps a warning about a call that succeeded.
-    pub fn warn(&self, path: &str, sentence: String, time_ms: u64) {
-        let mut state = self.state.lock();
-        if state.warnings.len() == ENTRIES_MAX {
-            state.warnings.pop_front();
+    /// Keeps sentences about a call that succeeded.
+    pub fn warn(&self, path: &str, sentences: Vec<String>) {
+        for sentence in sentences {
+            log::info!("{path}: {sentence}");
+            let mut state = self.state.lock();
+            if state.warnings.len() == ENTRIES_MAX {
+                state.warnings.pop_front();
+            }
+            state.warnings.push_back((path.to_owned(), sentence, now_ms()));
         }
-        state.warnings.push_back((path.to_owned(), sentence, time_ms));
     }
 
     /// Forgets all but the last failure of each session.

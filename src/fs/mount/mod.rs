@@ -25,7 +25,7 @@ pub mod journal;
 pub mod last;
 mod paths;
 pub mod reports;
-mod scratch;
+pub mod scratch;
 pub mod shapes;
 pub mod stream;
 pub mod text;

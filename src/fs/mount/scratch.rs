@@ -1,9 +1,19 @@
-//! Scratch files in memory go with their tables.
+//! Scratch files in memory go with their tables; where each is parked, and what it is called in `.ddb/scratch/`.
 
 use super::Mount;
-use crate::fs::node::Node;
+use crate::codec::calendar::iso;
+use crate::codec::digest::hex;
+use crate::codec::file_name::NAME_BYTES_MAX;
+use crate::fs::node::{Node, base};
+use crate::fs::path::names;
 use crate::fs::prelude::*;
 use crate::fs::write::scratch::FileId;
+use crate::model::api::parked::ParkedPlace;
+
+/// The directory that lists all of them.
+const PATH: &str = ".ddb/scratch";
+/// What follows the table in the name of one that is below `items/`.
+pub const ITEMS: &str = "items,";
 
 impl Mount {
     /// The file in memory of this name.
@@ -11,6 +21,11 @@ impl Mount {
         // A table dropped over HTTP tells us nothing: it is found out when its files are next looked for.
         self.drop_scratch_of_gone(directory.table()?);
         self.scratch.lock().find(directory, name)
+    }
+
+    /// The directory of a file that has one, and its name there.
+    pub(in crate::fs) fn scratch_place(&self, id: FileId) -> Option<(Node, String)> {
+        self.scratch.lock().place(id).map(|(directory, name)| (directory.clone(), name.to_owned()))
     }
 
     /// A new file in memory.
@@ -67,4 +82,68 @@ impl Mount {
             }
         }
     }
+}
+
+/// Where a file of this name in that directory is parked. `None` where none is: beside a definition, and in a folder whose partition
+/// key is not known yet.
+pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
+    let (table, folder) = match directory {
+        Node::Items(Source { table, index: None }) => (table, None),
+        Node::Collection(Source { table, index: None }, partition) => (table, Some(partition.first()?.clone())),
+        _ => return None,
+    };
+    Some(ParkedPlace { table: table.clone(), folder, name: name.to_owned() })
+}
+
+/// The directory of a parked file.
+pub fn directory_of(place: &ParkedPlace) -> Node {
+    match &place.folder {
+        Some(value) => Node::Collection(base(&place.table), vec![value.clone()]),
+        None => Node::Items(base(&place.table)),
+    }
+}
+
+/// The path of an item below the mount.
+pub fn item_path(table: &TableName, key: &Key) -> String {
+    format!("{table}/{}", names::item_path(key))
+}
+
+/// The name of an item collection's folder; `None` of another directory.
+pub fn folder_name(directory: &Node) -> Option<String> {
+    match directory {
+        Node::Collection(_, partition) => Some(names::collection_name(partition)),
+        Node::AliasFolder(folder) => Some(folder.name.clone()),
+        _ => None,
+    }
+}
+
+/// What a file in that directory is called in `.ddb/scratch/`.
+pub fn listed_name(directory: &Node, name: &str) -> String {
+    let table = directory.table().map(ToString::to_string).unwrap_or_default();
+    let whole = match (directory, folder_name(directory)) {
+        (Node::Table(_), _) => format!("{table},{name}"),
+        (_, None) => format!("{table},{ITEMS}{name}"),
+        (_, Some(folder)) => format!("{table},{ITEMS}{folder},{name}"),
+    };
+    if whole.len() <= NAME_BYTES_MAX { whole } else { shortened(&whole) }
+}
+
+fn shortened(whole: &str) -> String {
+    let end = hex(&digest(whole.as_bytes()));
+    let mut cut = NAME_BYTES_MAX - 1 - end.len();
+    while !whole.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    format!("{}~{end}", &whole[..cut])
+}
+
+/// What the move of an item to a name that is no item's means, for `.ddb/warnings.ndjson`.
+#[must_use]
+pub fn warning(directory: &Node, name: &str, until_ms: u64) -> String {
+    format!(
+        "was moved to {name}, which is no item's name, so that there is no such item any more; its text is {PATH}/{} until {}: \
+         mv it back to restore the item, rm it to let it go",
+        listed_name(directory, name),
+        iso(until_ms)
+    )
 }

@@ -103,7 +103,7 @@ pub fn in_query(tag: Tag, path: &QueryPath, name: &str) -> u64 {
 pub enum Role {
     Directory = 0,
     // Lowest of its directory: `rm -r` may go by inode numbers, and must meet the definition before any item
-    // (`view/vetoes.rs`).
+    // (`open/host/rm_guard.rs`).
     Schema = 1,
     Stats = 2,
     Items = 3,

@@ -238,6 +238,12 @@ impl From<Special> for Node {
     }
 }
 
+/// What an item is called where it is remembered who read it: its inode number as plain JSON.
+#[must_use]
+pub fn item_number(table: &TableName, key: &Key) -> u64 {
+    entry_ino(&base(table), &EntryKey { index: None, base: key.clone() }, TextForm::PlainJson)
+}
+
 /// The base table as a source.
 #[must_use]
 pub fn base(table: &TableName) -> Source {

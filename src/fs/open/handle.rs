@@ -5,8 +5,7 @@ use parking_lot::RwLock;
 
 use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
-use super::special::OpenSpecial;
-use super::text::OpenText;
+use super::text::{OpenSpecial, OpenText};
 use crate::fs::mount::text::Text;
 use crate::fs::prelude::*;
 use crate::fs::process::same_process;

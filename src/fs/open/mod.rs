@@ -3,13 +3,12 @@
 //! ```text
 //! handle.rs     what a handle number stands for, and what all of them may hold
 //! directory.rs  a directory: readdir over listings of any size
-//! found.rs      names as they are found, with their places
+//! found.rs      names as they are found, with their places; directories whose names are fixed
 //! computed/     a file that is made when somebody wants it: its bytes, its size, who pays
-//! text.rs       a file that holds one text and takes it by the write state machine: calls in line, commits
-//! special.rs    any other file: what may be called on it
+//! text.rs       a file that holds one text and takes it by the write state machine: calls in line, commits; what any other file may be asked
 //! room.rs       a kind of files and directories beside the data: what it reads, and what may be called on it
-//! names.rs      a directory whose names are fixed, as a table
-//! host.rs       what such a file may ask of the mount that it is in
+//! host/         what such a file may ask of the mount that it is in
+//! put.rs        what the text of an item's file becomes
 //! ```
 
 pub mod computed;
@@ -17,10 +16,9 @@ pub mod directory;
 pub mod found;
 pub mod handle;
 pub mod host;
-pub mod names;
 pub(super) mod prelude;
+mod put;
 pub mod room;
-pub mod special;
 pub mod text;
 
 use std::ops::Range;

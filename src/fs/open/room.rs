@@ -136,7 +136,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Gone.
-    fn open_reader(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller) -> Result<Handle, FsError> {
         Ok(Handle::Text(self.made(at, host.mount(), caller)?))
     }
 
@@ -144,7 +144,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Gone, or it cannot be written.
-    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<dyn Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
         Err(FsError::Derived)
     }
 
@@ -159,7 +159,7 @@ pub trait Room: Send + Sync {
     }
 
     /// UNLINK.
-    fn unlink(&self, at: &SpecialNode, _host: &Arc<dyn Host>, _caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, at: &SpecialNode, _host: &Arc<Host>, _caller: Caller, reply: Reply<()>) {
         reply(Err(if at.kind == Kind::Directory { FsError::IsDirectory } else { FsError::Derived }));
     }
 
@@ -167,7 +167,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// None can be made.
-    fn mkdir(&self, _at: &SpecialNode, _host: &dyn Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
         Err(FsError::Derived)
     }
 
@@ -175,7 +175,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Not a directory, or part of the tree.
-    fn rmdir(&self, at: &SpecialNode, _host: &dyn Host, _caller: Caller) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, _host: &Host, _caller: Caller) -> Result<(), FsError> {
         Err(if at.kind == Kind::Directory { FsError::Derived } else { FsError::NotDirectory })
     }
 
@@ -183,7 +183,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// None can be made.
-    fn symlink(&self, _at: &SpecialNode, _host: &dyn Host, _name: &str, _target: &str) -> Result<Node, FsError> {
+    fn symlink(&self, _at: &SpecialNode, _host: &Host, _name: &str, _target: &str) -> Result<Node, FsError> {
         Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1"))
     }
 
@@ -191,7 +191,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// It keeps its name.
-    fn rename(&self, _at: &SpecialNode, _host: &dyn Host, _name: &str, _replace: bool) -> Result<(), FsError> {
+    fn rename(&self, _at: &SpecialNode, _host: &Host, _name: &str, _replace: bool) -> Result<(), FsError> {
         Err(FsError::Derived)
     }
 
@@ -211,7 +211,7 @@ pub fn parked(node: &Node) -> Option<&ParkedPlace> {
 /// Opens a file that holds one text: to be edited where there is one, else to be written anew. `at` is its inode number and path.
 pub fn open_text<T>(at: (u64, String), caller: Caller, flags: OpenFlags, target: T, text: Option<Vec<u8>>) -> Handle
 where
-    T: Execute<dyn Host> + Debug + Sync,
+    T: Execute + Debug + Sync,
     T::Request: Send,
 {
     let opener = Opener { pid: caller.pid, append: flags.append };

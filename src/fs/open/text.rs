@@ -1,9 +1,12 @@
-//! An open file that holds one text: calls on it in their order, and commits by the write state machine of [`crate::fs::write`].
+//! An open file that holds one text: calls on it in their order, and commits by the write state machine of [`crate::fs::write`]. What may be
+//! called on any other open file that is neither an item nor a text as it is: [`OpenSpecial`].
 
+use std::fmt;
 use std::sync::atomic::AtomicU32;
 
-use super::host::{Host, Work, on_behalf_of};
-use super::{Outcome, Reply};
+use super::host::{Host, on_behalf_of};
+use super::{Bytes, Outcome, Reply};
+use crate::database::pool::Work;
 use crate::fs::prelude::*;
 use crate::fs::process::same_process;
 use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
@@ -16,8 +19,8 @@ pub struct Turns {
     waiting: VecDeque<Work>,
 }
 
-impl std::fmt::Debug for Turns {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Turns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Turns").field("is_taken", &self.is_taken).finish_non_exhaustive()
     }
 }
@@ -72,7 +75,7 @@ pub struct OpenState<T> {
 }
 
 impl<T> std::fmt::Debug for OpenState<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenState").field("turns", &self.turns).finish_non_exhaustive()
     }
 }
@@ -135,28 +138,24 @@ impl Call {
     }
 }
 
-/// Performs the request of a text, for what `H` is.
-pub trait Execute<H: ?Sized>: Target + Sized + Send + 'static {
+/// Performs the request of a text.
+pub trait Execute: Target + Sized + Send + 'static {
     /// Starts it; `done` hears of the outcome. The caller waits for it, and holds no lock.
-    fn execute(host: &Arc<H>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
 
     /// The text was refused before any request was made of it. Goes on with `then`, at once or later.
-    fn refused(_host: &Arc<H>, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
+    fn refused(_host: &Arc<Host>, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
         then();
     }
 
     /// Tells more of a refused request than its error says.
-    fn explained(_host: &H, _open: &OpenText<Self>, failure: Failure) -> Failure {
+    fn explained(_host: &Host, _open: &OpenText<Self>, failure: Failure) -> Failure {
         failure
     }
 }
 
 /// Runs a call on an open text, after the calls before it.
-pub fn run<H, T>(host: &Arc<H>, caller: Caller, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>)
-where
-    H: Host + ?Sized + 'static,
-    T: Execute<H>,
-{
+pub fn run<T: Execute>(host: &Arc<Host>, caller: Caller, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>) {
     let mut state = open.state.lock();
     if state.turns.is_taken() {
         let (host, again) = (Arc::clone(host), Arc::clone(open));
@@ -187,9 +186,9 @@ where
             // From here to `finish` later calls wait: the lock itself must not be held, the committer takes it to end the commit.
             state.turns.take();
             drop(state);
-            warn(&**host, &open.path, warnings);
+            host.mount().journal.warn(&open.path, warnings);
             let (again, of_done) = (Arc::clone(host), Arc::clone(open));
-            let context = on_behalf_of(&**host, open.writer(), caller.wait).waited();
+            let context = on_behalf_of(host, open.writer(), caller.wait).waited();
             let done = Outcome::new(context, move |outcome| {
                 finish(&again, &of_done, outcome, |ended| {
                     reply(ended.map_err(|failure| again.record(caller, operation, of_done.path.clone(), failure)));
@@ -201,11 +200,7 @@ where
 }
 
 /// The commit ended: its call is answered, then those that waited go on.
-fn finish<H, T>(host: &Arc<H>, open: &Arc<OpenText<T>>, outcome: Result<Version, Error>, answer: impl FnOnce(Result<(), Failure>))
-where
-    H: Host + ?Sized + 'static,
-    T: Execute<H>,
-{
+fn finish<T: Execute>(host: &Host, open: &OpenText<T>, outcome: Result<Version, Error>, answer: impl FnOnce(Result<(), Failure>)) {
     let (ended, waiting) = {
         let mut state = open.state.lock();
         let ended = state.writer.committed(outcome);
@@ -228,10 +223,64 @@ fn advance<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, cal
     }
 }
 
-/// Remembers sentences about a write that succeeds.
-pub fn warn<H: Host + ?Sized>(host: &H, path: &str, warnings: Vec<String>) {
-    for warning in warnings {
-        log::info!("{path}: {warning}");
-        host.mount().journal.warn(path, warning, now_ms());
+/// An open special file. Every call is answered through its reply, now or later, from any thread.
+pub trait OpenSpecial: fmt::Debug + Send + Sync {
+    /// READ: the bytes at `offset`, fewer than `size` only at the end.
+    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, _offset: u64, _size: usize, reply: Reply<Bytes>) {
+        reply(Ok(Bytes::own(Vec::new())));
     }
+
+    /// WRITE of all of the data, SETATTR of the size through this handle, FLUSH of a descriptor that is closed, FSYNC, and RELEASE, of whose
+    /// failure nobody hears but the log.
+    fn call(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, call: Call, reply: Reply<()>) {
+        reply(call.of_nothing());
+    }
+
+    /// Bytes, as this handle sees the file; `None` is as everybody sees it.
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    /// Bytes of memory that it holds until it is closed: asked after each call. `None` while a call makes it hold more.
+    fn held_bytes(&self) -> Option<usize> {
+        Some(0)
+    }
+
+    /// Does a read make it hold more?
+    fn reads_ahead(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Execute + fmt::Debug + Sync> OpenSpecial for OpenText<T>
+where
+    T::Request: Send,
+{
+    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+        let bytes = self.state.lock().writer.read(offset, size).to_vec();
+        reply(Ok(Bytes::own(bytes)));
+    }
+
+    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
+        let reply = if matches!(call, Call::Release) { logged(reply, self.path.clone()) } else { reply };
+        run(host, caller, &self, call, reply);
+    }
+
+    fn size(&self) -> Option<u64> {
+        Some(self.state.lock().writer.len() as u64)
+    }
+
+    fn held_bytes(&self) -> Option<usize> {
+        Some(Self::held_bytes(self))
+    }
+}
+
+/// The reply to a RELEASE, whose failure nobody else hears of.
+pub fn logged(reply: Reply<()>, path: String) -> Reply<()> {
+    Box::new(move |ended| {
+        if let Err(error) = &ended {
+            log::warn!("{path}: text left at the last close was not stored: {error}");
+        }
+        reply(ended);
+    })
 }

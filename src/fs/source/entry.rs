@@ -3,7 +3,7 @@
 use crate::codec::dynamodb_json;
 use crate::codec::json::indent::indent;
 use crate::database::EntryStat;
-use crate::fs::node::entry_ino;
+use crate::fs::node::item_number;
 use crate::fs::open::prelude::*;
 use crate::fs::write::{ItemTarget, KeyPart, TargetKey};
 use crate::model::error::StoreError;
@@ -11,11 +11,6 @@ use crate::model::error::StoreError;
 /// The node of an entry.
 pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
     Node::Entry(Box::new(EntryNode { source: source.clone(), key, form }))
-}
-
-/// What an item is called where the view remembers who read it: its inode number as plain JSON.
-pub fn item_number(table: &TableName, key: &Key) -> u64 {
-    entry_ino(&base(table), &EntryKey { index: None, base: key.clone() }, TextForm::PlainJson)
 }
 
 /// What is stored under this key, if no waiting delete hides it.
@@ -89,17 +84,6 @@ pub fn target(mount: &Mount, node: &Node) -> Result<ItemTarget, FsError> {
     };
     let key_schema = mount.schema(&table)?.key.clone();
     Ok(ItemTarget { table, key_schema, key, form, strict_keys: mount.options.strict_keys })
-}
-
-/// The key of a target whose name says it.
-pub fn key_of(target: &ItemTarget) -> Option<Key> {
-    let KeyPart::Value(partition) = &target.key.partition else { return None };
-    let sort = match &target.key.sort {
-        Some(KeyPart::Value(value)) => Some(value.clone()),
-        Some(KeyPart::Digest(_)) => return None,
-        None => None,
-    };
-    Some(Key { partition: partition.clone(), sort })
 }
 
 /// `X.base` exists while its entry does.

@@ -2,6 +2,7 @@
 //!
 //! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
 
+use crate::fs::mount::scratch::{directory_of, folder_name, place_in};
 use crate::fs::open::prelude::*;
 use crate::fs::path::scratch_name::{is_refused_probe, is_scratch_name};
 use crate::fs::write::FileId;
@@ -66,7 +67,7 @@ impl Room for Parked {
         Ok(self.read(mount)?.1)
     }
 
-    fn open_writer(&self, _at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, host: &Arc<Host>, _caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (stat, text) = self.read(host.mount())?;
         if !stat.is_placed {
             return Err(FsError::NotPermitted("its folder is gone; move the file to where it is to be written"));
@@ -76,7 +77,7 @@ impl Room for Parked {
         open(host.mount(), id, flags.truncate)
     }
 
-    fn unlink(&self, _at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, _at: &SpecialNode, host: &Arc<Host>, _caller: Caller, reply: Reply<()>) {
         let (again, place) = (Arc::clone(host), self.0.clone());
         host.run_elsewhere(Box::new(move || {
             reply(match again.mount().db.change_parked(ParkedChange::Remove(place)) {
@@ -114,25 +115,6 @@ fn directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> 
         Some(partition) => Node::Collection(source.clone(), partition.clone()),
         None => Node::Items(source.clone()),
     })
-}
-
-/// Where a file of this name in that directory is parked. `None` where none is: beside a definition, and in a folder whose partition
-/// key is not known yet.
-pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
-    let (table, folder) = match directory {
-        Node::Items(Source { table, index: None }) => (table, None),
-        Node::Collection(Source { table, index: None }, partition) => (table, Some(partition.first()?.clone())),
-        _ => return None,
-    };
-    Some(ParkedPlace { table: table.clone(), folder, name: name.to_owned() })
-}
-
-/// The directory of a parked file.
-pub fn directory_of(place: &ParkedPlace) -> Node {
-    match &place.folder {
-        Some(value) => Node::Collection(base(&place.table), vec![value.clone()]),
-        None => Node::Items(base(&place.table)),
-    }
 }
 
 pub fn attr(mount: &Mount, id: FileId) -> Result<Attr, FsError> {
@@ -202,18 +184,4 @@ pub fn list(mount: &Mount) -> Result<Vec<Listing>, FsError> {
         })?;
     }
     Ok(found)
-}
-
-/// The path of an item below the mount.
-pub fn item_path(table: &TableName, key: &Key) -> String {
-    format!("{table}/{}", names::item_path(key))
-}
-
-/// The name of an item collection's folder; `None` of another directory.
-pub fn folder_name(directory: &Node) -> Option<String> {
-    match directory {
-        Node::Collection(_, partition) => Some(names::collection_name(partition)),
-        Node::AliasFolder(folder) => Some(folder.name.clone()),
-        _ => None,
-    }
 }

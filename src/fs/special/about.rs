@@ -2,7 +2,7 @@
 
 use crate::codec::calendar;
 use crate::fs::mount::text::pretty;
-use crate::fs::open::host::WAITING_MAX;
+use crate::fs::open::host::threads::WAITING_MAX;
 use crate::fs::open::prelude::*;
 use crate::fs::write::scratch::{SCRATCH_FILE_BYTES_MAX, scratch_bytes_max};
 

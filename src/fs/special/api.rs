@@ -17,7 +17,7 @@ use crate::fs::open::text::Call;
 use crate::fs::{
     open::{
         host::{noted, on_behalf_of},
-        special::OpenSpecial,
+        text::OpenSpecial,
     },
     process::same_process,
 };
@@ -73,7 +73,7 @@ impl Room for RequestFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, _host: &Arc<dyn Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, _host: &Arc<Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
         let open = OpenApi { file: *self, path: at.path.clone(), opener: caller.pid, state: Mutex::default() };
         Ok(Handle::Special(Arc::new(open)))
     }
@@ -176,7 +176,7 @@ impl Exchange {
 
 impl OpenApi {
     /// Runs a whole request: its answer, or what it failed with.
-    fn run(&self, host: &dyn Host, caller: Caller, text: &[u8]) -> Result<(), FsError> {
+    fn run(&self, host: &Host, caller: Caller, text: &[u8]) -> Result<(), FsError> {
         let needed = bytes_needed(protocol::find(largest(self.file, text)), text, false);
         let Ok(mut memory) = host.mount().requests.wait_blocking(needed, PATIENCE) else {
             let (answer, ended) = failed(Failure::Operation(Error::TooManyValues), None);
@@ -194,7 +194,7 @@ impl OpenApi {
     }
 
     /// Keeps the answer to what is running, which ends.
-    fn answer(&self, host: &dyn Host, caller: Caller, mut answer: Vec<u8>) {
+    fn answer(&self, host: &Host, caller: Caller, mut answer: Vec<u8>) {
         answer.push(b'\n');
         answer.shrink_to_fit();
         let answer = Arc::new(answer);
@@ -207,7 +207,7 @@ impl OpenApi {
     }
 
     /// Takes the next bytes of a request, and runs it when it is whole.
-    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, (offset, data): (u64, &[u8]), reply: Reply<()>) {
+    fn write(self: Arc<Self>, host: &Arc<Host>, caller: Caller, (offset, data): (u64, &[u8]), reply: Reply<()>) {
         let taken = {
             let mut state = self.state.lock();
             if state.is_refused {
@@ -222,19 +222,19 @@ impl OpenApi {
         };
         match taken {
             Ok(None) => reply(Ok(())),
-            Err(error) => reply(noted(&**host, caller, "write", || self.path.clone(), Err(error))),
+            Err(error) => reply(noted(host, caller, "write", || self.path.clone(), Err(error))),
             Ok(Some(request)) => {
                 let again = Arc::clone(host);
                 host.run_long(Box::new(move || {
-                    let ended = self.run(&*again, caller, &request);
-                    reply(noted(&*again, caller, "write", || self.path.clone(), ended));
+                    let ended = self.run(&again, caller, &request);
+                    reply(noted(&again, caller, "write", || self.path.clone(), ended));
                 }));
             }
         }
     }
 }
 
-fn call(host: &dyn Host, caller: Caller, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
+fn call(host: &Host, caller: Caller, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
     let by = on_behalf_of(host, caller.pid, caller.wait);
     match protocol::call_by(by, operation, request, &*host.mount().db, HOST) {
         Ok(answer) => (answer, Ok(())),
@@ -255,18 +255,18 @@ fn failed(failure: Failure, operation: Option<&Operation>) -> (Vec<u8>, Result<(
 }
 
 impl OpenSpecial for OpenApi {
-    fn read(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
         let read = self.state.lock().read(offset, size);
         reply(Ok(Bytes::own(read)));
     }
 
-    fn call(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
         match call {
             Call::Write { offset, data } => self.write(host, caller, (offset, &data), reply),
             // A child that inherited the descriptor closes its copy before the request is whole.
             Call::Flush if !self.state.lock().request.is_empty() && same_process(self.opener, caller.pid) => {
                 let cut = FsError::Body("the request is incomplete: its last bracket is missing; nothing was done".to_owned());
-                reply(noted(&**host, caller, "close", || self.path.clone(), Err(cut)));
+                reply(noted(host, caller, "close", || self.path.clone(), Err(cut)));
             }
             _ => reply(Ok(())),
         }

@@ -2,12 +2,12 @@
 
 use crate::fs::mount::calls::{AHEAD_BYTES_MAX, Ahead};
 use crate::fs::open::prelude::*;
-use crate::fs::open::special::OpenSpecial;
+use crate::fs::open::text::OpenSpecial;
 
 pub struct AccessLog;
 
 impl Room for AccessLog {
-    fn open_reader(&self, _at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller) -> Result<Handle, FsError> {
+    fn open_reader(&self, _at: &SpecialNode, host: &Arc<Host>, _caller: Caller) -> Result<Handle, FsError> {
         Ok(Handle::Special(Arc::new(OpenAccessLog { ahead: host.mount().calls.watch() })))
     }
 }
@@ -23,7 +23,7 @@ impl OpenSpecial for OpenAccessLog {
         Some(AHEAD_BYTES_MAX)
     }
 
-    fn read(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, host: &Arc<Host>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
         if size == 0 {
             return reply(Ok(Bytes::own(Vec::new())));
         }

@@ -15,7 +15,7 @@ gsi-propagation pause | resume  stop the global indexes where they are, and let 
 ";
 
 /// Does what one write says. A table may take long to go: it is done on a thread of its own.
-pub fn command(host: &Arc<dyn Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
+pub fn command(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
     let (mount, table) = (host.mount(), at.of_table()?);
     let text = std::str::from_utf8(data).map_err(|_| FsError::Invalid("a command is text"))?;
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -25,11 +25,12 @@ pub fn command(host: &Arc<dyn Host>, at: &Special, data: &[u8]) -> Result<(), Fs
             mount.drafts.lock().drop_draft(table);
             Ok(())
         }
-        ["drop"] => host.drop_table(DeleteTableRequest::new(table.clone())),
+        // During a write the kernel holds the lock of a file.
+        ["drop"] => host.drop_table(DeleteTableRequest::new(table.clone()), WaitPolicy::Short),
         ["create", keys @ ..] if !keys.is_empty() => {
             let name = format!("{table}@{}", keys.join(","));
             let request = draft::one_step(&name).ok_or(FsError::NotFound)??;
-            Ok(schema::create_table(&**host, request)?)
+            Ok(schema::create_table(host, request)?)
         }
         ["gsi", words @ ..] => {
             let request = index_draft::of_words(&*mount.schema(table)?, words)?;

@@ -8,7 +8,7 @@ use crate::fs::open::text::Call;
 use crate::fs::source::draft;
 use crate::fs::{
     node::special::Effort,
-    open::{host::noted, special::OpenSpecial},
+    open::{host::noted, text::OpenSpecial},
     process::session_of,
 };
 use crate::model::layout::Window::{Day, Hour, Minute};
@@ -69,8 +69,8 @@ pub static OF_SERVICE: [Derived; 13] = [
 /// Makes the text of a file.
 type MakeText = fn(&Mount, &Special, Caller) -> Result<Vec<u8>, FsError>;
 /// Does what one write says.
-type Run = fn(&Arc<dyn Host>, &Special, &[u8]) -> Result<(), FsError>;
-type Open = fn(&Arc<dyn Host>, &SpecialNode, Caller, OpenFlags) -> Result<Handle, FsError>;
+type Run = fn(&Arc<Host>, &Special, &[u8]) -> Result<(), FsError>;
+type Open = fn(&Arc<Host>, &SpecialNode, Caller, OpenFlags) -> Result<Handle, FsError>;
 
 /// A row; see the module.
 #[derive(Debug, Clone, Copy)]
@@ -177,7 +177,7 @@ impl Room for Derived {
         matches!(self.written, Written::Command(Runs::Here, _))
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         match self.written {
             Written::Nothing => Err(FsError::Derived),
             Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand { at: at.clone(), runs, run }))),
@@ -200,12 +200,12 @@ impl std::fmt::Debug for OpenCommand {
 }
 
 impl OpenSpecial for OpenCommand {
-    fn call(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
         let Call::Write { data, .. } = call else { return reply(Ok(())) };
         let (again, runs) = (Arc::clone(host), self.runs);
         let work = move || {
             let ended = (self.run)(&again, &self.at, &data);
-            reply(noted(&*again, caller, "write", || self.at.path.clone(), ended));
+            reply(noted(&again, caller, "write", || self.at.path.clone(), ended));
         };
         match runs {
             Runs::Here => work(),

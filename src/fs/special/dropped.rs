@@ -2,8 +2,8 @@
 //! of derived ones. What is written to them is taken and forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
 
 use crate::fs::open::prelude::*;
-use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::text::Call;
+use crate::fs::open::text::OpenSpecial;
 
 fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
     format!("{}/{name}", mount.path(parent))
@@ -82,7 +82,7 @@ pub fn sink() -> Handle {
 struct Sink;
 
 impl OpenSpecial for Sink {
-    fn call(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, _call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, _call: Call, reply: Reply<()>) {
         reply(Ok(()));
     }
 }
@@ -114,16 +114,16 @@ impl Room for Dropped {
         Ok(self.target.clone())
     }
 
-    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<dyn Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
         Ok(sink())
     }
 
-    fn unlink(&self, at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, at: &SpecialNode, host: &Arc<Host>, _caller: Caller, reply: Reply<()>) {
         host.mount().dropped.lock().remove(&at.path);
         reply(Ok(()));
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &dyn Host, _caller: Caller) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, host: &Host, _caller: Caller) -> Result<(), FsError> {
         host.mount().dropped.lock().remove(&at.path);
         Ok(())
     }

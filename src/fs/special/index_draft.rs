@@ -117,11 +117,11 @@ impl Room for Directory {
         Ok(vec![listed(&schema_node(at), SCHEMA_NAME)])
     }
 
-    fn mkdir(&self, _at: &SpecialNode, _host: &dyn Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
         Err(FsError::NotPermitted("this index is a draft: write its schema.json"))
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &dyn Host, _caller: Caller) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, host: &Host, _caller: Caller) -> Result<(), FsError> {
         let (table, index) = names(at)?;
         if host.mount().index_drafts.remove(table, index) { Ok(()) } else { Err(FsError::NotFound) }
     }
@@ -142,7 +142,7 @@ impl Room for SchemaFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (mount, (table, index)) = (host.mount(), names(at)?);
         let text = self.text(at, mount, caller)?;
         let target = IndexTarget { table: mount.schema(table)?, index: index.clone() };
@@ -150,8 +150,8 @@ impl Room for SchemaFile {
     }
 }
 
-impl Execute<dyn Host> for IndexTarget {
-    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
+impl Execute for IndexTarget {
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
         let (table, index) = (request.table_name.clone(), open.state.lock().writer.target().index.clone());
         // Answered when the index is defined, not when it is built: that may take as long as reading the table.
         let made = update(host.mount(), request);

@@ -11,10 +11,10 @@ clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
 ";
 
 /// Does what one write says.
-pub fn command(host: &Arc<dyn Host>, _at: &Special, data: &[u8]) -> Result<(), FsError> {
+pub fn command(host: &Arc<Host>, _at: &Special, data: &[u8]) -> Result<(), FsError> {
     match data.trim_ascii() {
         b"" => {}
-        b"flush" => Arc::clone(host).flush_deletes(),
+        b"flush" => host.deletes.flush(),
         b"release" => host.release_waiting(),
         b"clear" => {
             host.mount().journal.clear();

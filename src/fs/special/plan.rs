@@ -3,7 +3,7 @@
 
 use super::schema;
 use crate::fs::open::prelude::*;
-use crate::fs::write::schema_target::PlanTarget;
+use crate::fs::write::schema_change::PlanTarget;
 use crate::fs::{mount::text::pretty, open::room::open_text, process::session_of};
 
 /// The plan that the caller's session made last, or how to make one.
@@ -22,7 +22,7 @@ pub fn text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsEr
 }
 
 /// OPEN of a writer.
-pub fn open(host: &Arc<dyn Host>, at: &SpecialNode, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+pub fn open(host: &Arc<Host>, at: &SpecialNode, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
     let target = PlanTarget(schema::target(host.mount(), at.of_table()?)?);
     Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
 }

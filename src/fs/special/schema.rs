@@ -6,13 +6,9 @@ use crate::fs::open::prelude::*;
 use crate::fs::source::schema;
 use crate::fs::special::{dropped, forecast, queries};
 use crate::fs::write::Drafts;
+use crate::fs::write::schema_change::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
-use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
-use crate::fs::{
-    mount::text::pretty,
-    open::text::{Execute, warn},
-    process::session_of,
-};
+use crate::fs::{mount::text::pretty, open::text::Execute, process::session_of};
 use crate::model::api::{TimeToLiveSpecification, UpdateTimeToLiveRequest};
 use crate::model::{
     api::{CreateTableRequest, UpdateTableRequest},
@@ -20,21 +16,21 @@ use crate::model::{
 };
 use crate::protocol::{self, Failure};
 
-impl Execute<dyn Host> for SchemaTarget {
+impl Execute for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.
-    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
         let (again, open) = (Arc::clone(host), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
-            let ended = store(&*again, &table, request);
+            let ended = store(&again, &table, request);
             done.tell(ended.map(|()| 0));
         }));
     }
 }
 
-impl Execute<dyn Host> for PlanTarget {
+impl Execute for PlanTarget {
     /// A new index is held against every item: on a thread of its own.
-    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
         let (again, open) = (Arc::clone(host), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().0.table.clone();
@@ -53,7 +49,7 @@ pub fn target(mount: &Mount, table: &TableName) -> Result<SchemaTarget, FsError>
 }
 
 /// Performs what a written `schema.json` asks for. A change is checked as a whole before its first step.
-pub fn store(host: &dyn Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
+pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
     let mount = host.mount();
     match request {
         SchemaRequest::Create { request, expiry, .. } => {
@@ -68,7 +64,7 @@ pub fn store(host: &dyn Host, table: &TableName, request: SchemaRequest) -> Resu
             // All of them before the first: a definition is either changed as it says or, short of a race, not at all.
             mount.db.check_update_table(&requests).map_err(|(_, error)| error)?;
             for (done, step) in steps.iter().enumerate() {
-                perform_step(mount, step).inspect_err(|_| warn_of_part(host, table, &steps[..done]))?;
+                perform_step(mount, step).inspect_err(|_| warn_of_part(mount, table, &steps[..done]))?;
             }
             Ok(())
         }
@@ -76,14 +72,11 @@ pub fn store(host: &dyn Host, table: &TableName, request: SchemaRequest) -> Resu
 }
 
 /// Somebody else changed the table between the check and the steps.
-fn warn_of_part(host: &dyn Host, table: &TableName, done: &[PlannedRequest]) {
+fn warn_of_part(mount: &Mount, table: &TableName, done: &[PlannedRequest]) {
     if !done.is_empty() {
         let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
-        warn(
-            host,
-            &format!("{}/schema.json", table_name(table)),
-            vec![format!("these steps were done before the failure: {}", names.join(", "))],
-        );
+        let told = format!("these steps were done before the failure: {}", names.join(", "));
+        mount.journal.warn(&format!("{}/schema.json", table_name(table)), vec![told]);
     }
 }
 
@@ -173,7 +166,7 @@ fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry
 
 /// CreateTable; the draft of that name becomes the table. Its folders are collections before it is a table, so that a program
 /// that is at work in them finds them at every moment; links in its `queries/` are saved queries after it is one.
-pub fn create_table(host: &dyn Host, request: CreateTableRequest) -> Result<(), Error> {
+pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Error> {
     let (mount, table) = (host.mount(), request.table_name.clone());
     let made = keep_draft_folders(mount, &mount.drafts.lock(), &request);
     if let Err(error) = mount.db.create_table(request.clone()) {
@@ -195,7 +188,7 @@ pub fn create_table(host: &dyn Host, request: CreateTableRequest) -> Result<(), 
     });
     let refused: Vec<String> = refused.collect();
     if !refused.is_empty() {
-        warn(host, &format!("{}/schema.json", table_name(&table)), refused);
+        mount.journal.warn(&format!("{}/schema.json", table_name(&table)), refused);
     }
     Ok(())
 }

@@ -10,39 +10,15 @@
 //! does. A name that is too long ends in `~` and the digest of the whole.
 
 use crate::codec::calendar::iso;
-use crate::codec::digest::hex;
-use crate::codec::file_name::NAME_BYTES_MAX;
+use crate::fs::mount::scratch::{ITEMS, item_path, listed_name, place_in, warning};
 use crate::fs::open::prelude::*;
 use crate::fs::source::items;
-use crate::fs::source::scratch::{self, Listing, folder_name};
+use crate::fs::source::scratch::{self, Listing};
 use crate::model::api::parked::PARKED_KEPT_MS;
-
-const PATH: &str = ".ddb/scratch";
-const ITEMS: &str = "items,";
 
 /// `.ddb/scratch/`
 #[derive(Debug)]
 pub struct Directory;
-
-/// What a file in that directory is called here.
-fn name_of(directory: &Node, name: &str) -> String {
-    let table = directory.table().map(ToString::to_string).unwrap_or_default();
-    let whole = match (directory, folder_name(directory)) {
-        (Node::Table(_), _) => format!("{table},{name}"),
-        (_, None) => format!("{table},{ITEMS}{name}"),
-        (_, Some(folder)) => format!("{table},{ITEMS}{folder},{name}"),
-    };
-    if whole.len() <= NAME_BYTES_MAX { whole } else { shortened(&whole) }
-}
-
-fn shortened(whole: &str) -> String {
-    let end = hex(&digest(whole.as_bytes()));
-    let mut cut = NAME_BYTES_MAX - 1 - end.len();
-    while !whole.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    format!("{}~{end}", &whole[..cut])
-}
 
 /// The directory and name that a name here stands for.
 fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
@@ -60,19 +36,19 @@ fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
 impl Room for Directory {
     fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         let (directory, own) = match parse(mount, name) {
-            Ok(parsed) if name_of(&parsed.0, &parsed.1) == name => parsed,
+            Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
             _ => return long(mount, name),
         };
         if let Some(id) = mount.scratch.lock().find(&directory, &own) {
             return Ok(Node::Scratch(id));
         }
-        let place = scratch::place_in(&directory, &own).ok_or(FsError::NotFound)?;
+        let place = place_in(&directory, &own).ok_or(FsError::NotFound)?;
         mount.db.parked_at(&place)?.map(|_| scratch::parked_node(place)).ok_or(FsError::NotFound)
     }
 
     fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let files = scratch::list(mount)?;
-        Ok(files.iter().map(|file| listed(&file.node, &name_of(&file.directory, &file.name))).collect())
+        Ok(files.iter().map(|file| listed(&file.node, &listed_name(&file.directory, &file.name))).collect())
     }
 
     fn is_judged_by_request(&self) -> bool {
@@ -89,7 +65,7 @@ fn long(mount: &Mount, name: &str) -> Result<Node, FsError> {
     if !name.contains('~') {
         return Err(FsError::NotFound);
     }
-    let found = scratch::list(mount)?.into_iter().find(|file| name_of(&file.directory, &file.name) == name);
+    let found = scratch::list(mount)?.into_iter().find(|file| listed_name(&file.directory, &file.name) == name);
     found.map(|file| file.node).ok_or(FsError::NotFound)
 }
 
@@ -105,7 +81,7 @@ fn line(mount: &Mount, file: &Listing) -> String {
         _ => false,
     };
     let line = serde_json::json!({
-        "name": name_of(&file.directory, &file.name),
+        "name": listed_name(&file.directory, &file.name),
         "path": format!("{}/{}", mount.path(&file.directory), file.name),
         "bytes": file.bytes,
         "modified": iso(file.modified_ms),
@@ -115,25 +91,13 @@ fn line(mount: &Mount, file: &Listing) -> String {
     format!("{line}\n")
 }
 
-/// What the move of an item to a name that is no item's means, for `.ddb/warnings.ndjson`.
-#[must_use]
-pub fn warning(directory: &Node, name: &str, until_ms: u64) -> String {
-    format!(
-        "was moved to {name}, which is no item's name, so that there is no such item any more; its text is {PATH}/{} until {}: \
-         mv it back to restore the item, rm it to let it go",
-        name_of(directory, name),
-        iso(until_ms)
-    )
-}
-
 /// The same of what will be parked unless it is written again, as lines.
 #[must_use]
 pub fn warnings(mount: &Mount) -> String {
     let waiting = mount.with_deferred(|deferred| deferred.waiting());
     let lines = waiting.into_iter().filter_map(|((table, key), file)| {
-        let place = mount.scratch.lock().place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
-        let (directory, name) = place?;
-        let item = scratch::item_path(&table, &key);
+        let (directory, name) = mount.scratch_place(file)?;
+        let item = item_path(&table, &key);
         let text = warning(&directory, &name, now_ms() + PARKED_KEPT_MS);
         let line = serde_json::json!({"time_ms": now_ms(), "path": item, "text": text});
         Some(format!("{line}\n"))
@@ -144,6 +108,7 @@ pub fn warnings(mount: &Mount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::file_name::NAME_BYTES_MAX;
     use crate::model::AttributeValue;
 
     #[test]
@@ -156,10 +121,10 @@ mod tests {
             (folder, "x,y", "Orders,items,a%2Cb,x,y"),
         ];
         for (directory, name, expected) in cases {
-            assert_eq!(name_of(&directory, name), expected);
+            assert_eq!(listed_name(&directory, name), expected);
         }
         let long = "é".repeat(127);
-        let name = name_of(&Node::Items(base(&table)), &long);
-        assert!(name.len() <= NAME_BYTES_MAX && name != name_of(&Node::Items(base(&table)), &long[2..]), "{name}");
+        let name = listed_name(&Node::Items(base(&table)), &long);
+        assert!(name.len() <= NAME_BYTES_MAX && name != listed_name(&Node::Items(base(&table)), &long[2..]), "{name}");
     }
 }

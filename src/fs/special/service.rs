@@ -4,7 +4,7 @@ use super::derived::{OF_SERVICE, row};
 use super::{api, calls, help, scratch};
 use crate::fs::node::ROOT_INO;
 use crate::fs::open::prelude::*;
-use crate::fs::{node::special::Effort, open::names::Names};
+use crate::fs::{node::special::Effort, open::found::Names};
 
 /// What is in `.ddb/` beside the rows of [`OF_SERVICE`].
 const ROOT: Names<Special> = Names(&[

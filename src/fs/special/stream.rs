@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! log.ndjson           today's changes (UTC), as `mount/stream/log.rs` counts them: a file that only grows
-//! follow               every change from the open on: a read waits for the next one (`view/waiting.rs`). Never listed
+//! follow               every change from the open on: a read waits for the next one (`open/host/threads.rs`). Never listed
 //! since/<seq>.ndjson   changes after a sequence number. Never listed
 //! ```
 //! A table has a new stream each time one is enabled; these files are of the newest. What is read of it, and the lines, are in
@@ -15,7 +15,7 @@ use crate::fs::mount::stream::records::{Records, after};
 use crate::fs::open::prelude::*;
 use crate::fs::{
     node::special::Effort,
-    open::{computed::Producer, host::noted, names::Names, special::OpenSpecial},
+    open::{computed::Producer, found::Names, host::noted, text::OpenSpecial},
 };
 use crate::model::api::{ShardPosition, StreamName};
 
@@ -91,7 +91,7 @@ impl Room for LogFile {
         Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Arc<Host>, _caller: Caller) -> Result<Handle, FsError> {
         Ok(Handle::Special(Arc::new(OpenLog { path: at.path.clone(), log: self.look(host.mount())? })))
     }
 }
@@ -103,11 +103,11 @@ struct OpenLog {
 }
 
 impl OpenSpecial for OpenLog {
-    fn read(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, host: &Arc<Host>, caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
         let again = Arc::clone(host);
         host.run_long(Box::new(move || {
             let read = self.log.lock().read(&*again.mount().db, offset, size).map(Bytes::own);
-            reply(noted(&*again, caller, "read", || self.path.clone(), read));
+            reply(noted(&again, caller, "read", || self.path.clone(), read));
         }));
     }
 }
@@ -157,7 +157,7 @@ impl Room for Follow {
         Ok(mount.started_ms)
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Arc<dyn Host>, _caller: Caller) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Arc<Host>, _caller: Caller) -> Result<Handle, FsError> {
         let (mount, table) = (host.mount(), at.of_table()?);
         let records = Records::at(&*mount.db, of_table(mount, table)?, ShardPosition::Latest)?;
         let ahead = Mutex::new(Ahead { records, bytes: Vec::new() });
@@ -214,7 +214,7 @@ impl OpenSpecial for OpenFollow {
         true
     }
 
-    fn read(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, host: &Arc<Host>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
         if size == 0 {
             return reply(Ok(Bytes::own(Vec::new())));
         }

@@ -27,7 +27,7 @@ fn describe(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveRespon
 }
 
 /// Does what one write says.
-pub fn command(host: &Arc<dyn Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
+pub fn command(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
     const USAGE: FsError =
         FsError::Invalid("write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable");
     let (mount, table) = (host.mount(), at.of_table()?);

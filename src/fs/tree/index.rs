@@ -4,7 +4,7 @@ use crate::fs::open::prelude::*;
 use crate::fs::source::query;
 use crate::fs::special::derived::{OF_INDEX, row};
 use crate::fs::special::{help, index_draft, partitions};
-use crate::fs::{open::names::Names, query::QueryKind};
+use crate::fs::{open::found::Names, query::QueryKind};
 
 pub fn resolve_index(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Result<Node, FsError> {
     let schema = mount.schema(table)?;

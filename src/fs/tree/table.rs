@@ -4,7 +4,7 @@ use crate::fs::open::prelude::*;
 use crate::fs::source::{draft, query, scratch};
 use crate::fs::special::derived::{Derived, OF_TABLE, row};
 use crate::fs::special::{batch, help, partitions, queries, stream};
-use crate::fs::{open::names::Names, query::QueryKind};
+use crate::fs::{open::found::Names, query::QueryKind};
 
 const NAMES: Names<TableName> = Names(&[
     (SCHEMA_NAME, true, |_, table| Ok(Node::Schema(base(table)))),

@@ -29,7 +29,7 @@ impl View {
     #[must_use]
     pub fn begin(self: &Arc<Self>, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
         // What takes long elsewhere is given up with the caller.
-        caller::set(self.releases.caller(caller.pid, |thread| has_signal(thread) != Some(true)));
+        caller::set(self.host.releases.caller(caller.pid, |thread| has_signal(thread) != Some(true)));
         TimedCall {
             view: Arc::clone(self),
             caller,
@@ -82,7 +82,7 @@ impl TimedCall {
         }
         let path = self.path(view.inodes.get(self.ino).as_deref());
         if is_remarkable {
-            view.note_failure(self.caller, self.operation, path, Failure { error: error.clone(), report: error.explanation() });
+            view.host.record(self.caller, self.operation, path, Failure { error: error.clone(), report: error.explanation() });
             return;
         }
         let (errno, exception, time_ms) = (error.errno().name(), error.exception(), now_ms());

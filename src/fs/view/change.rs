@@ -15,8 +15,7 @@ use crate::fs::{
     write::KeyPart,
 };
 use crate::model::api::Call;
-use crate::model::api::{CallContext, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, parked::ParkedChange};
-use crate::model::error::InUseError;
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, parked::ParkedChange};
 
 impl View {
     /// MKDIR: a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an item collection.
@@ -24,39 +23,46 @@ impl View {
     /// # Errors
     /// `Exists`, or no directory can be made there.
     pub fn mkdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
-        let node = self.node(parent)?;
-        let made = self.made_in(parent, &node, |parent| self.mkdir_in(caller, parent, name));
-        self.noted(caller, "mkdir", &node, name, made)
-    }
-
-    /// What is made in a directory; in a draft's folder, or in that of the table that the draft has become just now: `rsync` and `cp -r`
-    /// go on in a draft while its schema.json is being committed.
-    fn made_in(&self, ino: u64, node: &Node, make: impl Fn(&Node) -> Result<Attr, FsError>) -> Result<Attr, FsError> {
-        let made = make(node);
-        if made.is_ok() || !matches!(node, Node::DraftFolder(..)) {
-            return made;
-        }
-        let now = self.node(ino)?;
-        if *now == *node { made } else { make(&now) }
-    }
-
-    fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
+        self.node(parent)?;
         let text = name_text(name)?;
-        self.may_change(parent)?;
-        self.attr_of(parent, caller)?;
-        let made = match self.made_by_itself(caller, parent, text) {
+        let make = |parent: &Node| match self.made_by_itself(caller, parent, text) {
             Some(node) => Ok(node),
             None => self.make_directory(caller, parent, text),
         };
-        let node = match made {
-            Err(FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => {
-                dropped::make(&self.mount, parent, text, Kind::Directory)
-            }
-            made => made?,
+        let instead = |parent: &Node| Ok(dropped::make(&self.mount, parent, text, Kind::Directory));
+        self.make(caller, parent, name, make, instead)
+    }
+
+    /// Makes something in a directory; with `-o restore`, what is forgotten, where there can be none.
+    fn make(
+        &self,
+        caller: Caller,
+        ino: u64,
+        name: &[u8],
+        make: impl Fn(&Node) -> Result<Node, FsError>,
+        instead: impl Fn(&Node) -> Result<Node, FsError>,
+    ) -> Result<Attr, FsError> {
+        let make_in = |parent: &Node| {
+            self.may_change(parent)?;
+            self.attr_of(parent, caller)?;
+            let node = match make(parent) {
+                Err(FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => instead(parent)?,
+                made => made?,
+            };
+            let attr = self.attr_of(&node, caller)?;
+            self.host.rm_guard.made_anew(attr.ino);
+            self.remember(node, attr)
         };
-        let attr = self.attr_of(&node, caller)?;
-        self.made_anew(attr.ino);
-        self.remember(node, attr)
+        let node = self.node(ino)?;
+        let mut made = make_in(&node);
+        if made.is_err() && matches!(*node, Node::DraftFolder(..)) {
+            // The draft may have become a table just now: `rsync` and `cp -r` go on in it while its schema.json is being committed.
+            let now = self.node(ino)?;
+            if *now != *node {
+                made = make_in(&now);
+            }
+        }
+        self.made(&node, name, made)
     }
 
     fn make_directory(&self, caller: Caller, parent: &Node, text: &str) -> Result<Node, FsError> {
@@ -78,9 +84,20 @@ impl View {
             Node::Table(_) | Node::DraftFolder(..) => {
                 return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only")));
             }
-            Node::Special(special) => room(special)?.mkdir(special, self, caller, text)?,
+            Node::Special(special) => room(special)?.mkdir(special, &self.host, caller, text)?,
             Node::Indexes(table, kind) => index_draft::make(&self.mount, table, *kind, text)?,
             _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
+        })
+    }
+
+    /// A directory that is there by itself, made by a caller for whom it was not.
+    fn made_by_itself(&self, caller: Caller, parent: &Node, name: &str) -> Option<Node> {
+        let node = tree::resolve(&self.mount, parent, name.as_bytes()).ok().filter(|_| self.mount.in_progress.any(now_ms()))?;
+        let is_there =
+            node.kind() == Kind::Directory && self.attr_of(&node, caller).is_ok() && self.host.rm_guard.is_gone_for(caller, &node);
+        is_there.then(|| {
+            self.host.rm_guard.made_anew(node.ino());
+            node
         })
     }
 
@@ -99,7 +116,7 @@ impl View {
         if let Some(request) = draft::one_step(name) {
             let request = request?;
             let table = request.table_name.clone();
-            schema::create_table(self, request)?;
+            schema::create_table(&self.host, request)?;
             // The name the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
@@ -112,7 +129,7 @@ impl View {
             return Err(FsError::Exists);
         }
         let table = self.mount.drafts.lock().create(name, now_ms())?;
-        self.made_draft(caller, &table);
+        self.host.rm_guard.made_draft(caller, &table);
         Ok(Node::Table(table))
     }
 
@@ -161,28 +178,13 @@ impl View {
     /// # Errors
     /// `Exists`, a bad clause in the target, or no link can be made there.
     pub fn symlink(&self, caller: Caller, parent: u64, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
-        let node = self.node(parent)?;
-        let made = self.made_in(parent, &node, |parent| self.symlink_in(caller, parent, name, target));
-        self.noted(caller, "symlink", &node, name, made)
-    }
-
-    fn symlink_in(&self, caller: Caller, parent: &Node, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
         let text = |bytes| std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"));
-        self.may_change(parent)?;
-        self.attr_of(parent, caller)?;
-        let made = match parent {
-            Node::Special(special) => room(special)?.symlink(special, self, text(name)?, text(target)?),
+        let make = |parent: &Node| match parent {
+            Node::Special(special) => room(special)?.symlink(special, &self.host, text(name)?, text(target)?),
             _ => Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1")),
         };
-        let node = match made {
-            Err(FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => {
-                dropped::make_link(&self.mount, parent, text(name)?, text(target)?)?
-            }
-            made => made?,
-        };
-        let attr = self.attr_of(&node, caller)?;
-        self.made_anew(attr.ino);
-        self.remember(node, attr)
+        let instead = |parent: &Node| dropped::make_link(&self.mount, parent, text(name)?, text(target)?);
+        self.make(caller, parent, name, make, instead)
     }
 
     /// UNLINK: DeleteItem of an item file, answered after its commit.
@@ -191,8 +193,6 @@ impl View {
             Ok(parent) => parent,
             Err(error) => return reply(Err(error)),
         };
-        let (view, path) = (Arc::clone(self), self.child_path(&parent, name));
-        let reply: Reply<()> = Box::new(move |ended| reply(view.noted_at(caller, "unlink", || path, ended)));
         if let Err(error) = self.may_change(&parent) {
             return reply(Err(error));
         }
@@ -203,21 +203,25 @@ impl View {
                 let wait = if is_kept_name { WaitPolicy::Settled } else { caller.wait };
                 self.delete_item(caller.waiting(wait), entry, reply);
             }
-            Ok(node) if self.goes_with_table(caller, &node) => reply(Ok(())),
-            Ok(Node::Scratch(id)) => self.unlink_scratch(id, caller.wait, reply),
+            Ok(node) if self.host.rm_guard.goes_with_table(caller, &node) => reply(Ok(())),
+            Ok(Node::Scratch(id)) => self.host.deletes.unlink_scratch(id, caller.wait, reply),
             Ok(Node::Special(special)) => {
-                let (view, node) = (Arc::clone(self), Node::Special(special.clone()));
+                let (host, node) = (Arc::clone(&self.host), Node::Special(special.clone()));
                 let reply: Reply<()> =
-                    Box::new(move |ended| reply(ended.or_else(|error| view.unlink_derived(caller, &node, error))));
+                    Box::new(move |ended| reply(ended.or_else(|error| host.rm_guard.unlink_derived(caller, &node, error))));
                 match room(&special) {
-                    Ok(room) => room.unlink(&special, &self.host(), caller, reply),
+                    Ok(room) => room.unlink(&special, &self.host, caller, reply),
                     Err(error) => reply(Err(error)),
                 }
             }
             Ok(node) => {
                 let ended = self.unlink_other(caller, &node);
                 let is_definition = matches!(&node, Node::Schema(source) if source.index.is_none());
-                reply(if is_definition { ended } else { ended.or_else(|error| self.unlink_derived(caller, &node, error)) });
+                reply(if is_definition {
+                    ended
+                } else {
+                    ended.or_else(|error| self.host.rm_guard.unlink_derived(caller, &node, error))
+                });
             }
             Err(error) => reply(Err(error)),
         }
@@ -229,10 +233,10 @@ impl View {
                 if self.mount.is_draft(&source.table)? {
                     return self.mount.drafts.lock().unlink_schema(&source.table);
                 }
-                self.unlink_definition(caller, node, &source.table)
+                self.host.rm_guard.unlink_definition(caller, node, &source.table)
             }
             Node::Stats(_) | Node::Schema(_) => {
-                self.veto_after(caller, node);
+                self.host.rm_guard.veto_after(caller, node);
                 Err(FsError::NotPermitted("this file is part of its table"))
             }
             Node::Readme => Err(FsError::NotPermitted("this file is part of the tree")),
@@ -246,7 +250,7 @@ impl View {
 
     fn delete_item(self: &Arc<Self>, caller: Caller, entry: &EntryNode, reply: Reply<()>) {
         let (table, key) = (entry.source.table.clone(), entry.key.base.clone());
-        if let Err(error) = self.may_delete(&table, caller) {
+        if let Err(error) = self.host.rm_guard.may_delete(&table, caller) {
             return reply(Err(error));
         }
         let schema = match self.mount.schema(&table) {
@@ -264,7 +268,7 @@ impl View {
         let ino = Node::Entry(Box::new(entry.clone())).ino();
         let view = Arc::clone(self);
         let session = view.mount.last.session(caller.pid);
-        let context = on_behalf_of(&**self, caller.pid, caller.wait);
+        let context = on_behalf_of(&self.host, caller.pid, caller.wait);
         let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
             let answer = outcome.as_ref().map(|response| last::of_write(&table, response));
             view.mount.last.keep_write(session, "DeleteItem", answer);
@@ -294,13 +298,13 @@ impl View {
         let found = self.may_change(&parent).and_then(|()| tree::resolve(&self.mount, &parent, name));
         let removed = found.and_then(|node| {
             self.attr_of(&node, caller)?;
-            if !self.goes_with_table(caller, &node) {
+            if !self.host.rm_guard.goes_with_table(caller, &node) {
                 self.rmdir_node(caller, &node)?;
             }
             self.inodes.removed(&node);
             Ok(())
         });
-        self.noted(caller, "rmdir", &parent, name, removed)
+        self.made(&parent, name, removed)
     }
 
     fn rmdir_node(self: &Arc<Self>, caller: Caller, node: &Node) -> Result<(), FsError> {
@@ -321,44 +325,26 @@ impl View {
                 removed.map(drop).ok_or(FsError::NotFound)
             }
             Node::Items(_) | Node::Indexes(..) => {
-                self.veto_after(caller, node);
+                self.host.rm_guard.veto_after(caller, node);
                 Err(FsError::NotPermitted("this folder is part of its table"))
             }
             Node::Index(source) => {
-                self.may_delete(&source.table, caller)?;
+                self.host.rm_guard.may_delete(&source.table, caller)?;
                 index_draft::drop_index(&self.mount, source)
             }
             Node::Collection(..) | Node::Query(_) | Node::Root => Err(FsError::Derived),
-            Node::Special(special) => room(special)?.rmdir(special, &**self, caller),
+            Node::Special(special) => room(special)?.rmdir(special, &self.host, caller),
             _ => Err(FsError::NotDirectory),
         }
     }
 
     fn delete_table(self: &Arc<Self>, caller: Caller, table: &TableName) -> Result<(), FsError> {
         self.mount.schema(table)?;
-        self.may_delete(table, caller)?;
+        self.host.rm_guard.may_delete(table, caller)?;
         // What was renamed away is not seen, and would be in the way.
-        self.settle_deletes(caller.wait, |(of, _)| of == table);
+        self.host.deletes.settle(caller.wait, |(of, _)| of == table);
         let only_if_empty = !self.mount.options.allow_drop;
-        self.drop_table_of(DeleteTableRequest { table_name: table.clone(), only_if_empty }, caller.wait)
-    }
-
-    /// DeleteTable.
-    pub(super) fn drop_table_of(&self, request: DeleteTableRequest, policy: WaitPolicy) -> Result<(), FsError> {
-        let table = &request.table_name.clone();
-        let context = CallContext { wait: policy, ..CallContext::default() };
-        match wait(context, |done| self.mount.db.start(Call::DeleteTable(request, done))) {
-            Ok(_) => {}
-            Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),
-            Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
-            Err(error) => return Err(error.into()),
-        }
-        // Only after the database said yes: a table that is kept keeps its folders and files.
-        self.mount.folders.lock().drop_table(table);
-        self.mount.drop_scratch_of(table);
-        self.mount.index_drafts.drop_table(table);
-        self.mount.in_progress.removed(table);
-        Ok(())
+        self.host.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty }, caller.wait)
     }
 
     /// The scratch files in it go with it, and what is created there and has no text; what is parked is only in `.ddb/scratch/` from
@@ -371,7 +357,7 @@ impl View {
     ) -> Result<(), FsError> {
         let value = partition.first().ok_or(FsError::NotFound)?;
         // What was renamed away is not seen, and would be in the way.
-        self.settle_deletes(caller.wait, |(table, key)| *table == source.table && key.partition == *value);
+        self.host.deletes.settle(caller.wait, |(table, key)| *table == source.table && key.partition == *value);
         if self.mount.db.collection(source, partition)?.is_some() {
             return Err(FsError::NotEmpty);
         }

@@ -2,7 +2,7 @@
 //! exist yet, to no other front end and to no listing; but programs stat what they have just created. What O_EXCL and mknod make exists.
 
 use crate::fs::open::prelude::*;
-use crate::fs::{open::special::OpenSpecial, write::ItemTarget};
+use crate::fs::{open::text::OpenSpecial, write::ItemTarget};
 
 #[derive(Debug)]
 struct Creation {
@@ -30,9 +30,11 @@ const EMPTY_MAX: usize = 1_000;
 impl Creations {
     /// A file was created through this handle.
     pub fn add(&self, handle: Arc<OpenText<ItemTarget>>) {
-        let mut by_ino = self.by_ino.lock();
-        let creation = by_ino.entry(handle.ino).or_insert_with(|| Creation { handles: Vec::new(), since_ms: now_ms() });
-        creation.handles.push(handle);
+        let (mut by_ino, ino) = (self.by_ino.lock(), handle.ino);
+        match unstored(&mut by_ino, ino) {
+            Some(creation) => creation.handles.push(handle),
+            None => drop(by_ino.insert(ino, Creation { handles: vec![handle], since_ms: now_ms() })),
+        }
     }
 
     /// The file was made, as an item of that version.
@@ -47,25 +49,22 @@ impl Creations {
 
     /// Is this the only handle of a created file, and nothing written to it?
     pub fn is_untouched(&self, handle: &Arc<OpenText<ItemTarget>>) -> bool {
-        let is_only = self.by_ino.lock().get(&handle.ino).is_some_and(|creation| match creation.handles.as_slice() {
-            [only] => Arc::ptr_eq(only, handle),
+        match unstored(&mut self.by_ino.lock(), handle.ino).map(|creation| creation.handles.as_slice()) {
+            Some([only]) => Arc::ptr_eq(only, handle) && only.state.lock().writer.is_untouched(),
             _ => false,
-        });
-        is_only && handle.state.lock().writer.is_untouched()
+        }
     }
 
     /// The name was unlinked; was there such a file?
     pub fn unlinked(&self, ino: u64) -> bool {
-        self.by_ino.lock().remove(&ino).is_some()
+        let mut by_ino = self.by_ino.lock();
+        unstored(&mut by_ino, ino).is_some() && by_ino.remove(&ino).is_some()
     }
 
     /// A folder was removed, and with it the names of those items: as if each had been unlinked.
     pub fn folder_removed(&self, holds: impl Fn(&ItemTarget) -> bool) {
-        let last = |(ino, creation): (&u64, &Creation)| Some((*ino, Arc::clone(creation.handles.last()?)));
-        let all: Vec<_> = self.by_ino.lock().iter().filter_map(last).collect();
-        for (ino, _) in all.iter().filter(|(_, handle)| holds(handle.state.lock().writer.target())) {
-            self.unlinked(*ino);
-        }
+        let is_held = |creation: &Creation| creation.handles.last().is_some_and(|last| holds(last.state.lock().writer.target()));
+        self.by_ino.lock().retain(|_, creation| !is_held(creation));
     }
 
     /// The handle is closed.
@@ -91,25 +90,31 @@ impl Creations {
 
     /// A handle of that file.
     pub fn get(&self, ino: u64) -> Option<Arc<OpenText<ItemTarget>>> {
-        self.by_ino.lock().get(&ino)?.handles.last().cloned()
+        unstored(&mut self.by_ino.lock(), ino)?.handles.last().cloned()
     }
 
     /// Attributes of a file that is being created.
     pub fn attr(&self, ino: u64) -> Option<Attr> {
-        let (handle, since_ms) = {
-            let by_ino = self.by_ino.lock();
-            let Some(creation) = by_ino.get(&ino) else {
-                drop(by_ino);
-                return self.special_attr(ino);
-            };
-            (creation.handles.last()?.clone(), creation.since_ms)
+        let of_item =
+            |creation: &mut Creation| Some((creation.handles.last()?.state.lock().writer.len() as u64, creation.since_ms));
+        let known = unstored(&mut self.by_ino.lock(), ino).and_then(of_item);
+        let (size, since_ms) = match known {
+            Some(known) => known,
+            None => {
+                let (handle, since_ms) = self.special.lock().get(&ino)?.clone();
+                (handle.size().unwrap_or(0), since_ms)
+            }
         };
-        let size = handle.state.lock().writer.len() as u64;
         Some(Attr::file(size, since_ms).of(ino))
     }
+}
 
-    fn special_attr(&self, ino: u64) -> Option<Attr> {
-        let (handle, since_ms) = self.special.lock().get(&ino)?.clone();
-        Some(Attr::file(handle.size().unwrap_or(0), since_ms).of(ino))
+/// The file that is being created, without the handles that have stored something: through them it is an item.
+fn unstored(by_ino: &mut HashMap<u64, Creation>, ino: u64) -> Option<&mut Creation> {
+    let creation = by_ino.get_mut(&ino)?;
+    creation.handles.retain(|handle| !handle.state.lock().writer.has_stored());
+    if creation.handles.is_empty() {
+        by_ino.remove(&ino);
     }
+    by_ino.get_mut(&ino)
 }

@@ -14,6 +14,7 @@ use crate::fs::{
     open::{
         directory::{FixedLister, Lister},
         found::Entry,
+        host::noted,
     },
     process::{has_signal, process_of},
 };
@@ -34,7 +35,7 @@ impl View {
         self.attr_of(&node, caller).map_err(|error| self.gone_or(ino, error))?;
         // Each name in it would be one more line of what `rm -r` failed to remove.
         if let Some(table) = node.table().filter(|table| *node != Node::Table(TableName::clone(table))) {
-            self.may_delete(table, caller)?;
+            self.host.rm_guard.may_delete(table, caller)?;
         }
         if let Node::Table(table) = &*node
             && self.mount.in_progress.any(now_ms())
@@ -48,7 +49,7 @@ impl View {
     }
 
     fn make_lister(&self, caller: Caller, node: &Arc<Node>) -> MakeLister {
-        let (is_emptied, node) = (self.is_emptied_for(caller, node), Arc::clone(node));
+        let (is_emptied, node) = (self.host.rm_guard.is_emptied_for(caller, node), Arc::clone(node));
         Box::new(move |mount: &Mount| match is_emptied {
             true => Ok(Box::<FixedLister>::default() as Box<dyn Lister>),
             false => tree::lister(mount, &node),
@@ -65,12 +66,12 @@ impl View {
 
     /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
     /// the handle is under way.
-    pub fn run_listing(&self, handle: u64, work: Box<dyn FnOnce() + Send>) {
+    pub fn run_listing(&self, handle: u64, work: impl FnOnce() + Send + 'static) {
         let is_slow = match self.handles.get(handle).as_deref() {
             Some(Handle::Directory(stream)) => stream.try_lock().is_none_or(|stream| stream.is_slow()),
             _ => false,
         };
-        if is_slow { self.run_long(work) } else { work() }
+        if is_slow { self.host.run_long(work) } else { work() }
     }
 
     /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
@@ -131,7 +132,7 @@ impl View {
     ) -> Result<(), FsError> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
-        self.noted_at(caller, "readdir", String::new, self.handles.reserve_read(handle))?;
+        noted(&self.host, caller, "readdir", String::new, self.handles.reserve_read(handle))?;
         let read = {
             let mut stream = stream.lock();
             if offset == 0 {
@@ -146,7 +147,7 @@ impl View {
             read
         };
         self.handles.settle(handle);
-        self.noted_at(caller, "readdir", String::new, read)
+        noted(&self.host, caller, "readdir", String::new, read)
     }
 }
 

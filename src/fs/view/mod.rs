@@ -5,74 +5,49 @@
 //! | a durable commit takes milliseconds, and two event threads serve everybody | calls that commit take a [`Reply`] and return at once; the reply is sent from the committer |
 //! | the next call of a handle may come before its commit is done | [`super::open::text::OpenText`] lets it wait in line |
 //! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
-//! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
-//! | a query may read a whole table | `computed.rs`, `workers.rs` |
-//! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs`; `changed.rs` and `seen.rs` tell it what they wrote |
-//! | a read may wait for what has not happened yet | `waiting.rs` |
-//! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
+//! | what files ask of their mount must not hang on all of this | [`super::open::host`]: versions that were read, deletes that wait, vetoes, threads |
+//! | a query may read a whole table | `io.rs` |
 //! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `kernel_cache/` |
 //! | `tar -x` unlinks what cannot be gone before it writes it anew | `mount/in_progress.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own, and that of the deletes while they are
-//! queued (`alarm.rs`).
+//! queued (`open/host/deferred_delete.rs`).
 
-mod alarm;
 mod calls;
 mod change;
-mod changed;
-mod commit;
-mod computed;
-mod copy;
 mod creations;
-mod host;
-mod keeper;
+mod io;
 mod kernel_cache;
 mod listing;
-mod notes;
 mod open;
-mod put;
-mod reads;
 mod rekey;
-mod removal;
 mod rename;
-mod seen;
-mod start;
-mod vetoes;
-mod waiting;
-mod workers;
-mod xattr;
 
 pub use calls::TimedCall;
-pub use copy::RangeEnd;
+pub use io::RangeEnd;
 pub use kernel_cache::{Invalidation, Kernel, KernelCache, Name};
 pub use open::Created;
 pub use rename::RenameFlags;
 
-use alarm::Keeper;
 use creations::Creations;
 use kernel_cache::{is_own_name, item_of};
-use notes::Reads;
-use seen::Seen;
-use vetoes::Vetoes;
-use waiting::WaitingReads;
-use workers::Workers;
 
-use super::mount::journal::{Failed, Missed};
+use super::mount::journal::Missed;
 use super::node::attr::Lasting;
 use super::node::inode_table::InodeTable;
 use super::open::computed::Kept;
 use super::open::handle::Handles;
+use super::open::host::optimistic_lock::tracked;
+use super::source::item::facts::Facts;
 use super::source::scratch;
 use super::tree::{self, explain, is_worth_telling};
-use crate::database::caller::Releases;
-use crate::fs::open::host::noted;
 use crate::fs::open::prelude::*;
 use crate::fs::{
     open::room::{parked, room},
-    process::{process_of, session_of},
-    write::{Failure, FileId},
+    process::session_of,
+    write::FileId,
 };
-use std::sync::Weak;
+use std::path::PathBuf;
 
 pub use super::open::{Bytes, OpenFlags, Reply};
 pub use super::options::ViewOptions;
@@ -81,19 +56,11 @@ pub use super::process::Caller;
 /// The filesystem; see the module.
 #[derive(Debug)]
 pub struct View {
-    me: Weak<Self>,
+    host: Arc<Host>,
     mount: Arc<Mount>,
     inodes: Arc<InodeTable>,
     handles: Arc<Handles>,
     creations: Creations,
-    reads: Arc<Reads>,
-    seen: Seen,
-    vetoes: Vetoes,
-    keeper: Keeper,
-    workers: Arc<Workers>,
-    waiting: Arc<WaitingReads>,
-    /// Of who waits for a service elsewhere.
-    releases: Releases,
     kept: Kept,
     kernel_cache: Arc<KernelCache>,
 }
@@ -107,6 +74,8 @@ pub enum Place<'a> {
     Name(u64, &'a [u8]),
     /// A directory or link that is made in, or removed from, this one.
     Directory(u64),
+    /// Something that waits for a commit.
+    Commit,
 }
 
 /// New attributes; `None` leaves as it is.
@@ -136,10 +105,69 @@ const NAME_BYTES_MAX: usize = 255;
 /// The longest name that the kernel passes on: clauses are never listed, and filters may be long.
 const CLAUSE_BYTES_MAX: usize = 1024;
 const STATFS_BLOCK_BYTES: u32 = 4096;
+/// What the names of our own extended attributes begin with.
+const PREFIX: &[u8] = b"user.ddb.";
 /// What is wrong with a name that [`tree::resolve`] finds no key in.
 const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %YY";
 
 impl View {
+    /// A view of a database. The thread of its deletes lives until [`View::shut_down`].
+    #[must_use]
+    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
+        let mount = Arc::new(Mount::new(db, options));
+        let handles = Arc::new(Handles::new(mount.budget.clone(), mount.options.allow_other));
+        let (inodes, host) = (Arc::<InodeTable>::default(), Host::new(Arc::clone(&mount), tree::resolve));
+        let kernel_cache = KernelCache::new(Arc::clone(&host), Arc::clone(&inodes), Arc::clone(&handles));
+        // Weak: the cache holds the mount.
+        let of_stats = Arc::downgrade(&kernel_cache);
+        let stats = move || of_stats.upgrade().map(|cache| cache.stats()).unwrap_or_default();
+        let _ = mount.kept.set(Box::new(stats));
+        let (creations, kept) = (Creations::default(), Kept::default());
+        let view = Arc::new(Self { host, mount, inodes, handles, creations, kept, kernel_cache });
+        let (weak, mut most_inodes) = (Arc::downgrade(&view), 0);
+        view.host.deletes.start(move || {
+            let Some(view) = weak.upgrade() else { return false };
+            view.drop_what_is_over();
+            most_inodes = give_memory_back(most_inodes, view.known_inodes());
+            true
+        });
+        view
+    }
+
+    /// Drops idle scratch files and those whose directory is gone, and what was kept for others for a while.
+    fn drop_what_is_over(&self) {
+        self.mount.scratch.lock().expire(now_ms());
+        tree::drop_scratch_of_gone_directories(&self.mount);
+        self.kept.forget_old();
+        self.mount.texts.forget_old();
+    }
+
+    /// Ends the thread of the deletes, and performs those that wait. Call after the last request; the database is closed by its owner.
+    pub fn shut_down(&self) {
+        self.host.deletes.shut_down();
+        let dropped = self.mount.scratch.lock().all();
+        if let Some(first) = dropped.first() {
+            let path = format!("{}/{}", self.mount.path(&first.directory), first.name);
+            log::info!("dropped with the mount: {} scratch files in memory, the first {path}", dropped.len());
+        }
+    }
+
+    /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
+    pub fn tell(&self, config: Value) {
+        let _ = self.mount.config.set(config);
+    }
+
+    /// Where results are kept that are too long for memory, once: a directory.
+    pub fn keep_results_in(&self, directory: PathBuf) {
+        self.kept.spools.set_directory(directory);
+    }
+
+    /// Ends every read that waits, now and from now on, as at the end of a file, and what now waits for a service elsewhere: the mount is
+    /// to go.
+    pub fn end_waiting(&self) {
+        self.host.end_waiting();
+    }
+
     /// Inode numbers the kernel knows.
     #[must_use]
     pub fn known_inodes(&self) -> usize {
@@ -150,11 +178,6 @@ impl View {
     #[must_use]
     pub fn kernel_cache(&self) -> &Arc<KernelCache> {
         &self.kernel_cache
-    }
-
-    /// What files ask of.
-    fn host(self: &Arc<Self>) -> Arc<dyn Host> {
-        Arc::<Self>::clone(self)
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
@@ -169,19 +192,23 @@ impl View {
 
     /// Runs a call: here, or on a thread for such work when it may take long.
     pub fn run_call(&self, place: Place<'_>, work: impl FnOnce() + Send + 'static) {
-        if self.takes_long(place) { self.run_long(Box::new(work)) } else { work() }
+        match place {
+            Place::Commit => self.host.run_elsewhere(work),
+            place if self.takes_long(place) => self.host.run_long(work),
+            _ => work(),
+        }
     }
 
     /// Is more than a bounded number of records read, or a commit waited for, and with it all those before it?
     fn takes_long(&self, place: Place<'_>) -> bool {
-        let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place;
+        let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place else { return false };
         let Some(node) = self.inodes.get_other(ino) else { return false };
         match (place, &*node) {
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
                 tree::resolve(&self.mount, &node, name).is_ok_and(|child| child.reads_many())
             }
-            (Place::Name(..), _) => false,
+            (Place::Name(..) | Place::Commit, _) => false,
             (Place::Directory(_), node) => matches!(node, Node::Root | Node::Indexes(..) | Node::Special(_)),
         }
     }
@@ -215,11 +242,7 @@ impl View {
         if matches!(found, Err(FsError::NotFound)) {
             self.missed(caller, &parent, name);
         }
-        if matches!(found, Err(FsError::Stale)) {
-            // No failure: the kernel calls again.
-            return found;
-        }
-        self.noted(caller, "lookup", &parent, name, found)
+        found
     }
 
     fn find(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
@@ -261,11 +284,13 @@ impl View {
     fn found(&self, caller: Caller, node: &Node) -> Result<Attr, FsError> {
         let attr = self.whole_attr_of(node, caller)?;
         // After the attributes: of a name that is nothing for anybody no process need be looked up.
-        if self.is_gone_for(caller, node) {
+        if self.host.rm_guard.is_gone_for(caller, node) {
             return Err(FsError::NotFound);
         }
         // The inode as the kernel will call it: an item created by a shortened name keeps that name's number while it is open.
-        self.looked_up(caller, node, attr.ino);
+        if let Some(item) = tracked(node, attr.ino) {
+            self.host.read_versions.looked_up(item, caller.pid);
+        }
         Ok(attr)
     }
 
@@ -350,7 +375,11 @@ impl View {
             }
             attr => attr?,
         };
-        self.looked_at(caller, node, &attr);
+        // What the caller is shown is what is noted, so that a change since still refuses its write. Of what is not stored there is no
+        // version.
+        if let Some(item) = tracked(node, attr.ino).filter(|_| attr.version != 0) {
+            self.host.read_versions.looked_at(item, caller.pid, attr.version);
+        }
         let lasts = if is_marked { self.kernel_cache.unmoved_lasting(caller, &attr) } else { Lasting::NOT };
         let ino = if attr.kind == Kind::Directory { ino } else { attr.ino };
         Ok(Attr { ino, size: size.unwrap_or(attr.size), lasts, ..attr })
@@ -389,50 +418,12 @@ impl View {
         }
     }
 
-    /// Remembers a failed call on `name` in `parent` for `.ddb/errors/last`, and that one which succeeded made the name.
-    fn noted<T>(
-        &self,
-        caller: Caller,
-        operation: &'static str,
-        parent: &Node,
-        name: &[u8],
-        result: Result<T, FsError>,
-    ) -> Result<T, FsError> {
-        if result.is_ok() && operation != "lookup" {
+    /// The name in this directory was made or taken away, if that succeeded: whoever missed it need not be told any more.
+    fn made<T>(&self, parent: &Node, name: &[u8], result: Result<T, FsError>) -> Result<T, FsError> {
+        if result.is_ok() {
             self.mount.journal.made(parent.ino(), name);
         }
-        self.noted_at(caller, operation, || self.child_path(parent, name), result)
-    }
-
-    /// Remembers a failed call for `.ddb/errors/last`.
-    pub(super) fn noted_at<T>(
-        &self,
-        caller: Caller,
-        operation: &'static str,
-        path: impl FnOnce() -> String,
-        result: Result<T, FsError>,
-    ) -> Result<T, FsError> {
-        noted(self, caller, operation, path, result)
-    }
-
-    /// Remembers a failed call with its report.
-    fn note_failure(&self, caller: Caller, operation: &'static str, path: String, failure: Failure) -> FsError {
-        let Failure { error, report } = failure;
-        let (errno, exception) = (error.errno().name(), error.exception());
-        let failed = Failed { operation, path, errno, exception, text: report, time_ms: now_ms(), thread: caller.pid };
-        if self.follows_veto(caller, &failed.path) {
-            self.mount.journal.append(failed);
-        } else {
-            self.mount.journal.record(session_of(caller.pid), failed);
-        }
-        error
-    }
-
-    /// Is a failure on this path one more of a process that was told already why it may not delete that table?
-    fn follows_veto(&self, caller: Caller, path: &str) -> bool {
-        let table = path.split('/').next().unwrap_or_default();
-        let was_told = |table: TableName| self.vetoes.was_told(&table, process_of(caller.pid), now_ms());
-        self.vetoes.any() && TableName::new(table).is_ok_and(was_told)
+        result
     }
 
     /// May something be made, changed or taken away there? Where the database is only read, only what is the mount's own; a request of the
@@ -454,4 +445,68 @@ impl View {
         let name = String::from_utf8_lossy(name);
         if parent.is_empty() { name.into_owned() } else { format!("{parent}/{name}") }
     }
+
+    /// GETXATTR. `user.ddb.*` of an item tell what is known of it, to who asks by name: they are not listed, since `cp -a`,
+    /// `tar --xattrs` and `rsync -X` would carry them away. Others are not kept, and setting them is refused as by a filesystem that has
+    /// none: `cp -a` and `mv` then go on in silence, `tar` with a warning; `rsync -X` fails.
+    ///
+    /// # Errors
+    /// `NoAttribute`; `NotSupported` of access control lists and of what security modules keep.
+    pub fn getxattr(&self, caller: Caller, ino: u64, name: &[u8]) -> Result<Vec<u8>, FsError> {
+        let Some(fact) = name.strip_prefix(PREFIX) else {
+            return Err(if has_none(name) { FsError::NotSupported } else { FsError::NoAttribute });
+        };
+        let node = self.node(ino)?;
+        let value = match fact {
+            b"error" => self.mount.journal.last_at(session_of(caller.pid), &self.mount.path(&node), now_ms()),
+            fact => Facts::of_node(&self.mount, &node)?.get(&String::from_utf8_lossy(fact)),
+        };
+        value.map(String::into_bytes).ok_or(FsError::NoAttribute)
+    }
+
+    /// SETXATTR: nothing is kept, so it always fails.
+    pub fn setxattr(&self, name: &[u8]) -> FsError {
+        match name {
+            name if name.starts_with(PREFIX) => FsError::Derived,
+            name if name.starts_with(b"user.") => {
+                FsError::Unsupported("files here keep no extended attributes; what is to be kept is an attribute of the item")
+            }
+            _ => FsError::NotSupported,
+        }
+    }
+
+    /// REMOVEXATTR: there is none.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn removexattr(&self, name: &[u8]) -> FsError {
+        match name {
+            name if name.starts_with(PREFIX) => FsError::Derived,
+            name if name.starts_with(b"user.") => FsError::NoAttribute,
+            _ => FsError::NotSupported,
+        }
+    }
+}
+
+/// Is it of a kind that no file here has? Who asks file by file, as a coloured `ls` for `security.capability`, then asks once.
+fn has_none(name: &[u8]) -> bool {
+    name.starts_with(b"system.posix_acl_") || name.starts_with(b"security.")
+}
+
+/// Inodes whose memory is worth giving back.
+const INODES_MANY: usize = 20_000;
+
+/// After the kernel forgot most of what it knew, freed memory goes back to the system: the allocator would keep it. The most
+/// inodes since then.
+#[allow(unsafe_code)]
+fn give_memory_back(most_inodes: usize, inodes: usize) -> usize {
+    if most_inodes < INODES_MANY || inodes > most_inodes / 4 {
+        return most_inodes.max(inodes);
+    }
+    #[cfg(target_env = "gnu")]
+    // SAFETY: malloc_trim may be called at any time from any thread.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    inodes
 }

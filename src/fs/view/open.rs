@@ -1,29 +1,20 @@
-//! open, create, read, write, flush, fsync, release, and the size of setattr.
+//! open, create, mknod.
 
 use std::sync::mpsc::sync_channel;
 
-use super::{NewAttr, View};
+use super::View;
+use crate::fs::mount::text::Text;
+use crate::fs::open::host::{on_behalf_of, optimistic_lock::tracked};
 use crate::fs::open::prelude::*;
-use crate::fs::open::special::logged;
-use crate::fs::open::text::Call;
+use crate::fs::open::room::{open_text, room};
 use crate::fs::path::names::split_suffix;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
-use crate::fs::process::may_hold_open;
-use crate::fs::source::entry::{item_number, key_of};
+use crate::fs::process::process_of;
 use crate::fs::source::{entry, scratch};
 use crate::fs::special::{dropped, schema};
 use crate::fs::tree;
-use crate::fs::write::TEXT_BYTES_MAX;
 use crate::fs::write::draft::Draft;
-use crate::fs::{
-    mount::text::Text,
-    open::{
-        room::{open_text, room},
-        text::run,
-    },
-    process::{process_of, same_process},
-    write::{FileId, ItemTarget, ItemWriter, Opener},
-};
+use crate::fs::write::{FileId, ItemTarget, ItemWriter, Opener};
 
 /// Answer of create: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +33,7 @@ impl View {
         let _opening = self.handles.opening(ino);
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
-        let opened = opened.map_err(|error| self.gone_or(ino, error));
-        if matches!(opened, Err(FsError::Stale)) {
-            // No failure: the kernel looks the name up again, and calls again.
-            return Err(FsError::Stale);
-        }
-        let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller, now_ms()));
-        self.noted_at(caller, "open", || self.mount.path(&node), opened)
+        self.handles.insert(opened.map_err(|error| self.gone_or(ino, error))?, ino, caller, now_ms())
     }
 
     fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
@@ -60,7 +45,9 @@ impl View {
                 self.kernel_cache.name_readers.looks(caller.pid);
                 let (text, stat) = entry::counted_text(&self.mount, entry)?;
                 let text = Text::new(text, &self.mount.budget)?;
-                self.read_item(caller.pid, entry, stat.version, &text);
+                if !self.mount.options.last_writer_wins {
+                    self.host.read_versions.read(caller.pid, entry, stat.version, &text);
+                }
                 Ok(Handle::Text(text))
             }
             _ => Ok(Handle::Text(Text::new(tree::text(&self.mount, node, caller)?, &self.mount.budget)?)),
@@ -106,7 +93,7 @@ impl View {
             Ok((text, stat)) => {
                 let unchanged = (!self.mount.options.last_writer_wins).then_some(Precondition::Version(stat.version));
                 if unchanged.is_some() {
-                    self.keep_text(stat.version, entry.form, &text);
+                    self.host.read_versions.keep_text(&self.mount, stat.version, entry.form, &text);
                 }
                 let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
                 Ok(Handle::Item(self.item_handle(caller, node, flags, edit)?))
@@ -127,10 +114,15 @@ impl View {
     fn create_exclusive(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         let target = entry::target(&self.mount, node)?;
         let is_hidden = |key| self.mount.with_deferred(|deferred| deferred.hidden_version(&(target.table.clone(), key)).is_some());
-        if key_of(&target).is_none_or(|key| self.mount.restores(&target.table) || (self.mount.hides_any() && is_hidden(key))) {
+        if target.known_key().is_none_or(|key| self.mount.restores(&target.table) || (self.mount.hides_any() && is_hidden(key))) {
             return self.create_item(caller, node, flags);
         }
-        let version = self.make_exclusive(caller, &target)?;
+        let request = target.key_request()?;
+        let made = wait(on_behalf_of(&self.host, caller.pid, caller.wait), |done| self.host.put(request, caller.pid, done));
+        let version = made.map_err(|error| match error {
+            Error::ConditionalCheckFailed { .. } => FsError::Exists,
+            error => error.into(),
+        })?;
         self.creations.made_empty(node.ino(), version);
         let made = |target, opener| ItemWriter::stream_made(target, opener, version);
         Ok(Handle::Item(self.item_handle(caller, node, flags, made)?))
@@ -164,11 +156,11 @@ impl View {
     }
 
     fn open_special(self: &Arc<Self>, caller: Caller, special: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (room, host) = (room(special)?, self.host());
+        let room = room(special)?;
         match (special.kind, flags.write) {
             (Kind::Directory, _) => Err(FsError::IsDirectory),
-            (_, true) => room.open_writer(special, &host, caller, flags),
-            (_, false) => room.open_reader(special, &host, caller),
+            (_, true) => room.open_writer(special, &self.host, caller, flags),
+            (_, false) => room.open_reader(special, &self.host, caller),
         }
     }
 
@@ -190,7 +182,7 @@ impl View {
             let handle = self.handles.insert(handle, attr.ino, caller, now_ms())?;
             Ok(Created { attr, handle })
         });
-        self.noted(caller, "create", &parent, name, created)
+        self.made(&parent, name, created)
     }
 
     fn create_in(
@@ -221,10 +213,10 @@ impl View {
             Ok(Node::Table(_)) => return Err(FsError::NotPermitted("here are only tables; mkdir makes one")),
             node => node?,
         };
-        let exists = !is_new && self.attr_of(&node, caller).is_ok() && !self.is_gone_for(caller, &node);
+        let exists = !is_new && self.attr_of(&node, caller).is_ok() && !self.host.rm_guard.is_gone_for(caller, &node);
         // Whatever comes of the call, the process has made the name: what it unlinked, or insists on making, is there for it
         // again.
-        self.made_anew(node.ino());
+        self.host.rm_guard.made_anew(node.ino());
         if flags.exclusive
             && let Node::Schema(Source { table, index: None }) = &node
         {
@@ -270,7 +262,7 @@ impl View {
     pub fn mknod(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8], mode: u32) -> Result<Attr, FsError> {
         let flags = OpenFlags { write: true, exclusive: true, ..OpenFlags::default() };
         let parent = self.node(parent)?;
-        let (attr, handle) = self.noted(caller, "mknod", &parent, name, self.create_in(caller, &parent, name, mode, flags))?;
+        let (attr, handle) = self.made(&parent, name, self.create_in(caller, &parent, name, mode, flags))?;
         match handle {
             Handle::Item(open) if self.creations.is_untouched(&open) => {
                 let (sender, made) = sync_channel(1);
@@ -320,220 +312,10 @@ impl View {
         }
     }
 
-    /// Reserves what a call may make its handle hold; what it holds is counted before `reply`.
-    ///
-    /// # Errors
-    /// `OpenFull`; then the call is answered.
-    fn reserving<T: 'static>(
-        self: &Arc<Self>,
-        caller: Caller,
-        (number, operation): (u64, &'static str),
-        reserved: Result<(), FsError>,
-        reply: Reply<T>,
-    ) -> Option<Reply<T>> {
-        if let Err(error) = reserved {
-            let node = self.handles.ino(number).and_then(|ino| self.inodes.get(ino));
-            let path = || node.map_or_else(String::new, |node| self.mount.path(&node));
-            reply(self.noted_at(caller, operation, path, Err(error)));
-            return None;
-        }
-        let view = Arc::clone(self);
-        Some(Box::new(move |ended| {
-            view.handles.settle(number);
-            reply(ended);
-        }))
-    }
-
-    /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
-    pub fn read(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
-        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
-        let reply = if handle.reads_ahead() {
-            let reserved = self.handles.reserve_read(number);
-            let Some(reply) = self.reserving(caller, (number, "read"), reserved, reply) else { return };
-            reply
-        } else {
-            reply
-        };
-        match &*handle {
-            Handle::Special(open) => Arc::clone(open).read(&self.host(), caller, offset, size, reply),
-            Handle::Computed(_) => self.read_computed(caller, handle, (offset, size), reply),
-            _ => reply(self.read_now(caller, &handle, offset, size)),
+    /// OPEN for writing, or SETATTR of the size: that was why the caller looked.
+    pub(super) fn opens(&self, caller: Caller, node: &Node, ino: u64) {
+        if let Some(item) = tracked(node, ino) {
+            self.host.read_versions.opened(item, caller.pid);
         }
     }
-
-    fn read_now(&self, caller: Caller, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
-        let bytes = match &**handle {
-            Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
-            Handle::Item(open) => self.read_text(caller, open, offset, size),
-            Handle::Scratch(id) => self.mount.scratch.lock().read(*id, offset, size, now_ms())?,
-            Handle::Directory(_) => return Err(FsError::IsDirectory),
-            Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
-        };
-        Ok(Bytes::own(bytes))
-    }
-
-    /// The text of a file that is written too. Who reads it has read the item, if that is what it still shows.
-    fn read_text(&self, caller: Caller, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
-        let state = open.state.lock();
-        let target = state.writer.target();
-        if let (Some(version), Some(key)) = (state.writer.snapshot(), key_of(target)) {
-            self.reads.note(item_number(&target.table, &key), caller.pid, version);
-        }
-        state.writer.read(offset, size).to_vec()
-    }
-
-    /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
-    pub fn write(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
-        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
-        // Before the text is copied: what is refused must not have been held for a moment.
-        let reserved = self.handles.reserve(number, data.len());
-        let Some(reply) = self.reserving(caller, (number, "write"), reserved, reply) else { return };
-        match &*handle {
-            Handle::Item(open) => {
-                let reply = self.keeping_whole(open, reply);
-                let caller = if is_of_plain_text(open) { caller } else { caller.waiting(WaitPolicy::Short) };
-                run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply);
-            }
-            Handle::Special(open) => {
-                let caller = caller.waiting(WaitPolicy::Short);
-                Arc::clone(open).call(&self.host(), caller, Call::Write { offset, data: data.to_vec() }, reply);
-            }
-            Handle::Scratch(id) => {
-                let written = self.mount.scratch.lock().write(*id, offset, data, now_ms());
-                reply(self.noted_at(caller, "write", || self.mount.path(&Node::Scratch(*id)), written));
-            }
-            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
-        }
-    }
-
-    /// FLUSH: a descriptor is closed. An incomplete text of the closer is an error.
-    pub fn flush(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
-        self.settle(caller, handle, Call::Flush, reply);
-    }
-
-    /// FSYNC.
-    pub fn fsync(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
-        self.settle(caller, handle, Call::Fsync, reply);
-    }
-
-    fn settle(self: &Arc<Self>, caller: Caller, handle: u64, call: Call, reply: Reply<()>) {
-        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
-        match &*handle {
-            // Not so before the first write of `echo >`, which has it open as another number then.
-            Handle::Item(open)
-                if call.is_flush()
-                    && self.creations.is_untouched(open)
-                    && same_process(open.opener, caller.pid)
-                    && !may_hold_open(caller.pid, open.ino) =>
-            {
-                self.make_untouched(caller, open, reply);
-            }
-            Handle::Item(open) => run(self, caller, open, call, reply),
-            Handle::Special(open) => Arc::clone(open).call(&self.host(), caller, call, reply),
-            Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
-                reply(Ok(()));
-            }
-        }
-    }
-
-    /// RELEASE: the handle is gone. Text that a mapping left behind is stored; nobody hears of a failure but the log.
-    pub fn release(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
-        let Some(handle) = self.handles.remove(handle) else { return reply(Err(FsError::BadHandle)) };
-        match &*handle {
-            Handle::Item(open) => {
-                let (view, again) = (Arc::clone(self), Arc::clone(open));
-                let reply = logged(reply, open.path.clone());
-                let done: Reply<()> = Box::new(move |ended| {
-                    if ended.is_ok() && view.creations.is_untouched(&again) {
-                        return view.make_untouched(caller, &again, reply);
-                    }
-                    view.creations.remove(&again);
-                    reply(ended);
-                });
-                run(self, caller, open, Call::Release, done);
-            }
-            Handle::Special(open) => {
-                self.creations.remove_special(open);
-                Arc::clone(open).call(&self.host(), caller, Call::Release, reply);
-            }
-            Handle::Scratch(id) => {
-                self.mount.scratch.lock().release(*id, now_ms());
-                reply(Ok(()));
-            }
-            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
-        }
-    }
-
-    /// SETATTR. Truncation is a property of the handle: without one it touches no item. Owner, mode and times of items are not
-    /// kept, and setting them succeeds.
-    pub fn setattr(self: &Arc<Self>, caller: Caller, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
-        let node = match self.node(ino) {
-            Ok(node) => node,
-            Err(error) => return reply(Err(error)),
-        };
-        if let Err(error) = self.noted_at(caller, "setattr", || self.mount.path(&node), self.may_change(&node)) {
-            return reply(Err(error));
-        }
-        if let Node::Scratch(id) = &*node {
-            let set = self.set_scratch_attr(*id, new);
-            let set = self.noted_at(caller, "setattr", || self.mount.path(&node), set);
-            return reply(set.and_then(|()| self.getattr(caller, ino, handle)));
-        }
-        if new.size.is_some() {
-            self.opens(caller, &node, ino);
-        }
-        let view = Arc::clone(self);
-        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino, handle))));
-        let answer = match (new.size, handle) {
-            (Some(size), Some(number)) => {
-                let grown = usize::try_from(size).unwrap_or(usize::MAX).min(TEXT_BYTES_MAX);
-                let reserved = self.handles.reserve(number, grown);
-                let Some(answer) = self.reserving(caller, (number, "truncate"), reserved, answer) else { return };
-                answer
-            }
-            _ => answer,
-        };
-        match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
-            (Some(size), Some(opened)) => match &*opened {
-                Handle::Item(open) => run(self, caller, open, Call::Truncate(size), answer),
-                Handle::Special(open) => Arc::clone(open).call(&self.host(), caller, Call::Truncate(size), answer),
-                Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
-                _ => answer(Err(FsError::BadHandle)),
-            },
-            (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),
-            // A truncated item would be no item; the writer that follows opens it itself.
-            (Some(0), None) => answer(Ok(())),
-            (Some(_), None) => answer(Err(FsError::Invalid("an item has the size of its text; write it as a whole"))),
-            (None, _) => match self.creations.get(ino).filter(|open| self.creations.is_untouched(open)) {
-                Some(open) if new.touched || new.modified_ms.is_some() => self.make_untouched(caller, &open, answer),
-                _ => answer(Ok(())),
-            },
-        }
-    }
-
-    fn is_derived(&self, node: &Node) -> bool {
-        match node {
-            Node::Entry(entry) => entry.source.index.is_some(),
-            Node::Schema(source) => source.index.is_some(),
-            Node::Alias(_) => false,
-            Node::Special(special) => !special.is_writable,
-            _ => true,
-        }
-    }
-
-    fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<(), FsError> {
-        let mut scratch = self.mount.scratch.lock();
-        if let Some(size) = new.size {
-            scratch.truncate(id, size, now_ms())?;
-        }
-        let modified_ms = if new.touched { Some(now_ms()) } else { new.modified_ms };
-        scratch.set_attributes(id, new.mode, modified_ms)
-    }
-}
-
-/// Is this the plain text of an item whose name says its key? Then its inode is the one whose attributes the item's are.
-fn is_of_plain_text(open: &OpenText<ItemTarget>) -> bool {
-    let state = open.state.lock();
-    let target = state.writer.target();
-    target.form == TextForm::PlainJson && key_of(target).is_some()
 }

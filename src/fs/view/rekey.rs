@@ -3,7 +3,7 @@
 //! The key in the item is rewritten from the new name. The transaction holds each item against the version that was read; when one was
 //! changed in between, everything is read again.
 
-use super::rename::{Moved, moved, plain};
+use super::rename::{Moved, moved};
 use super::{RenameFlags, View};
 use crate::database::Entries;
 use crate::fs::open::prelude::*;
@@ -30,12 +30,11 @@ enum Rekey {
     Folder { from: AttributeValue, to: AttributeValue },
 }
 
-/// The actions of a transaction, and what they do to names.
+/// The actions of a transaction, and the keys that have items by it.
 #[derive(Debug, Default)]
 struct Plan {
     actions: Vec<TransactWrite>,
     stored: Vec<Key>,
-    deleted: Vec<Key>,
 }
 
 impl Plan {
@@ -46,10 +45,9 @@ impl Plan {
         self.stored.push(key);
     }
 
-    fn delete(&mut self, schema: &TableSchema, key: Key, version: Version) {
+    fn delete(&mut self, schema: &TableSchema, key: &Key, version: Version) {
         let action = TransactWrite::new(schema.name.clone(), TransactAction::Delete { key: key.to_item(&schema.key) });
         self.actions.push(TransactWrite { precondition: Some(Precondition::Version(version)), ..action });
-        self.deleted.push(key);
     }
 }
 
@@ -66,7 +64,7 @@ impl View {
     /// An item onto the name of another, or in exchange for it.
     pub(super) fn rekey_item(self: &Arc<Self>, caller: Caller, old: &EntryNode, new: &EntryNode, flags: RenameFlags, reply: Moved) {
         if old.source != new.source {
-            return reply(Err(plain(FsError::CrossDevice)));
+            return reply(Err(FsError::CrossDevice.into()));
         }
         let (from, to) = (old.key.base.clone(), new.key.base.clone());
         if from == to {
@@ -83,17 +81,17 @@ impl View {
     /// A collection onto the name of one that has no items.
     pub(super) fn rekey_folder(self: &Arc<Self>, caller: Caller, old: &Node, new: &Node, reply: Moved) {
         let (Node::Collection(source, from), Node::Collection(target, to)) = (old, new) else {
-            return reply(Err(plain(FsError::CrossDevice)));
+            return reply(Err(FsError::CrossDevice.into()));
         };
         let (true, Some(from), Some(to)) = (source == target, from.first(), to.first()) else {
-            return reply(Err(plain(FsError::CrossDevice)));
+            return reply(Err(FsError::CrossDevice.into()));
         };
         if from == to {
             return reply(Ok(()));
         }
         // The kernel may believe in its name though it is gone.
         if let Err(error) = self.attr_of(old, caller) {
-            return reply(Err(plain(error)));
+            return reply(Err(error.into()));
         }
         let rekey = Rekey::Folder { from: from.clone(), to: to.clone() };
         self.attempt(Attempt { caller, source: source.clone(), rekey, tries: TRIES_MAX, reply });
@@ -102,7 +100,7 @@ impl View {
     fn attempt(self: &Arc<Self>, attempt: Attempt) {
         let plan = match self.plan_rekey(&attempt) {
             Ok(plan) => plan,
-            Err(error) => return (attempt.reply)(Err(plain(error))),
+            Err(error) => return (attempt.reply)(Err(error.into())),
         };
         // An empty folder: nothing is stored of it, so nothing is committed.
         if plan.actions.is_empty() {
@@ -117,7 +115,7 @@ impl View {
             return_item_collection_metrics: false,
         };
         let view = Arc::clone(self);
-        let context = on_behalf_of(&**self, attempt.caller.pid, attempt.caller.wait);
+        let context = on_behalf_of(&self.host, attempt.caller.pid, attempt.caller.wait);
         let done = Done::new(context, move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
             Ok(_) => {
                 view.moved_names(&attempt, &plan);
@@ -126,9 +124,9 @@ impl View {
             Err(error) => match refusal(&plan, error) {
                 None if attempt.tries > 1 => {
                     let next = Arc::clone(&view);
-                    view.run_elsewhere(Box::new(move || next.attempt(Attempt { tries: attempt.tries - 1, ..attempt })));
+                    view.host.run_elsewhere(move || next.attempt(Attempt { tries: attempt.tries - 1, ..attempt }));
                 }
-                None => (attempt.reply)(Err(plain(FsError::Stale))),
+                None => (attempt.reply)(Err(FsError::Stale.into())),
                 Some(failure) => (attempt.reply)(Err(failure)),
             },
         });
@@ -148,7 +146,7 @@ impl View {
                 let absent = hidden.map_or(Precondition::Absent, Precondition::Version);
                 let precondition = no_replace.then_some(absent);
                 plan.put(&schema, item, to.clone(), precondition);
-                plan.delete(&schema, from.clone(), stat.version);
+                plan.delete(&schema, from, stat.version);
             }
             Rekey::Exchange { one, other } => {
                 let ((first, first_stat), (second, second_stat)) = (load(one)?, load(other)?);
@@ -167,7 +165,7 @@ impl View {
                     };
                     let new = Key { partition: to.clone(), sort: key.sort.clone() };
                     plan.put(&schema, item, new, Some(Precondition::Absent));
-                    plan.delete(&schema, key, stat.version);
+                    plan.delete(&schema, &key, stat.version);
                 }
             }
         }
@@ -189,8 +187,8 @@ impl View {
     fn moved_names(&self, attempt: &Attempt, plan: &Plan) {
         let table = &attempt.source.table;
         for key in &plan.stored {
-            self.revive_item(table, key);
-            self.item_stored(table, key);
+            self.host.revive_item(table, key);
+            self.host.item_stored(table, key);
         }
         match &attempt.rekey {
             Rekey::Item { from, to: _, no_replace: _ } if from.sort.is_some() => {
@@ -219,23 +217,23 @@ impl View {
 fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
     let Error::TransactionCanceled(cancellation) = error else {
         return Some(match error {
-            Error::Transaction(TransactionError::TooLarge) => plain(FsError::CrossDevice),
+            Error::Transaction(TransactionError::TooLarge) => FsError::CrossDevice.into(),
             // A service without transactions: mv copies and removes then.
-            Error::Remote(error) if error.cause() == RemoteCause::Unserved => plain(FsError::CrossDevice),
+            Error::Remote(error) if error.cause() == RemoteCause::Unserved => FsError::CrossDevice.into(),
             error => moved(error.into(), &[], UNCHANGED),
         });
     };
     for (reason, action) in cancellation.0.into_iter().zip(&plan.actions) {
         match reason {
             CancellationReason::ConditionalCheckFailed { .. } if action.precondition == Some(Precondition::Absent) => {
-                return Some(plain(FsError::Exists));
+                return Some(FsError::Exists.into());
             }
             CancellationReason::ValidationError(error) => return Some(moved((*error).into(), &[], UNCHANGED)),
             CancellationReason::ItemCollectionSizeLimitExceeded => {
-                return Some(plain(Error::ItemCollectionSizeLimitExceeded.into()));
+                return Some(FsError::from(Error::ItemCollectionSizeLimitExceeded).into());
             }
-            CancellationReason::Throttled(throttled) => return Some(plain(Error::Throttled(throttled).into())),
-            CancellationReason::Remote(error) => return Some(plain(Error::Remote(error).into())),
+            CancellationReason::Throttled(throttled) => return Some(FsError::from(Error::Throttled(throttled)).into()),
+            CancellationReason::Remote(error) => return Some(FsError::from(Error::Remote(error)).into()),
             CancellationReason::None | CancellationReason::ConditionalCheckFailed { .. } | CancellationReason::DuplicateItem => {}
         }
     }

@@ -3,20 +3,19 @@
 
 use super::View;
 use super::kernel_cache::item_of;
-use crate::fs::mount::is_place_of_dropped;
+use crate::fs::mount::{is_place_of_dropped, scratch::place_in};
+use crate::fs::node::item_number;
 use crate::fs::open::prelude::*;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::fs::source::entry;
-use crate::fs::source::scratch::place_in;
 use crate::fs::special::{dropped, schema};
 use crate::fs::tree;
 use crate::fs::write::Target;
 use crate::fs::write::report::report;
 use crate::fs::{
     open::{
-        host::on_behalf_of,
+        host::{noted, on_behalf_of},
         room::{parked, room},
-        text::warn,
     },
     write::{Failure, FileId, ItemTarget},
 };
@@ -48,8 +47,7 @@ impl View {
             Err(error) => return reply(Err(error)),
         };
         if let Err(error) = self.may_change(&old_parent).and_then(|()| self.may_change(&new_parent)) {
-            let path = || self.child_path(&old_parent, from.1);
-            return reply(self.noted_at(caller, "rename", path, Err(error)));
+            return reply(Err(error));
         }
         let resolved = tree::resolve(&self.mount, &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
@@ -67,18 +65,17 @@ impl View {
                     view.mount.journal.made(made_in, &made);
                     Ok(())
                 }
-                Err(Failure { error, report }) if report.is_empty() => view.noted_at(caller, "rename", || path, Err(error)),
-                Err(failure) => Err(view.note_failure(caller, "rename", again, failure)),
+                Err(Failure { error, report }) if report.is_empty() => noted(&view.host, caller, "rename", || path, Err(error)),
+                Err(failure) => Err(view.host.record(caller, "rename", again, failure)),
             });
         });
         match resolved {
             Ok(old) => {
-                let names = Names { from: (&old_parent, from.1), to: (&new_parent, to.1), flags };
                 // What is in a folder goes by names that the kernel carries over; it locks the folder's parent, not the folder.
                 let caller = if old.kind() == Kind::Directory { caller.waiting(WaitPolicy::Short) } else { caller };
-                self.move_node(caller, &old, names, reply);
+                self.move_node(caller, (&old_parent, &old), (&new_parent, to.1), flags, reply);
             }
-            Err(error) => reply(Err(plain(error))),
+            Err(error) => reply(Err(error.into())),
         }
     }
 
@@ -90,71 +87,93 @@ impl View {
         items.map(Node::ino).filter(|ino| self.inodes.marked(*ino).is_some()).collect()
     }
 
-    fn move_node(self: &Arc<Self>, caller: Caller, old: &Node, names: Names<'_>, reply: Moved) {
-        let Names { from, to, flags } = names;
+    /// Moves a node of the directory `parent`; a report that is empty is made from the error.
+    fn move_node(
+        self: &Arc<Self>,
+        caller: Caller,
+        (parent, old): (&Node, &Node),
+        to: (&Node, &[u8]),
+        flags: RenameFlags,
+        reply: Moved,
+    ) {
+        let new = match self.replaced(caller, old, to, flags) {
+            Ok(Some(new)) => new,
+            Ok(None) => return reply(Ok(())),
+            Err(error) => return reply(Err(error.into())),
+        };
+        let ended = match (old, new) {
+            (Node::Entry(old), Ok(Node::Entry(new))) if old.source.index.is_none() && new.source.index.is_none() => {
+                return self.rekey_item(caller, old, &new, flags, reply);
+            }
+            (Node::Entry(old), Ok(Node::Alias(_))) if old.source.index.is_none() => {
+                let problem = "the new name is a shortened one, which does not say the key; write the item with its key in it";
+                Err(moved(FsError::Body(problem.to_owned()), &[], "Nothing is changed."))
+            }
+            (_, Ok(_)) if flags.exchange => Err(FsError::Invalid("only two items of a table are exchanged").into()),
+            (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
+                return self.rekey_folder(caller, old, &new, reply);
+            }
+            (old, new) if parked(old).is_some() => {
+                return self.move_parked(caller, parked(old).cloned(), new, (to, flags.no_replace), reply);
+            }
+            (Node::Special(special), _) if parent == to.0 => {
+                let (host, special, name) = (Arc::clone(&self.host), special.clone(), to.1.to_vec());
+                return self.host.run_elsewhere(move || {
+                    let name = name_text(&name);
+                    let renamed = name.and_then(|name| room(&special)?.rename(&special, &host, name, !flags.no_replace));
+                    reply(renamed.map_err(Failure::from));
+                });
+            }
+            (Node::Special(_), _) => Err(FsError::CrossDevice.into()),
+            (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
+                return self.put_scratch(caller, Moving::Memory(*id), &new, flags.no_replace, reply);
+            }
+            (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => self.put_schema(*id, &source.table),
+            (Node::Scratch(id), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => return self.move_scratch(*id, to, reply),
+            (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) if old.source.index.is_none() => {
+                self.hide_item(old, to).map_err(Failure::from)
+            }
+            (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => Err(error.into()),
+            (old, _) => Err(self.cannot_move(caller, old).into()),
+        };
+        reply(ended);
+    }
+
+    /// What the new name means to a rename: what is there, or why nothing can be. `None` when all is done, as of what is forgotten
+    /// anyway.
+    fn replaced(
+        &self,
+        caller: Caller,
+        old: &Node,
+        to: (&Node, &[u8]),
+        flags: RenameFlags,
+    ) -> Result<Option<Result<Node, FsError>>, FsError> {
         if flags.other {
-            return reply(Err(plain(FsError::Invalid("this way of renaming is not known"))));
+            return Err(FsError::Invalid("this way of renaming is not known"));
         }
-        if let Err(error) = self.attr_of(to.0, caller) {
-            return reply(Err(plain(error)));
-        }
+        self.attr_of(to.0, caller)?;
         let new = tree::resolve(&self.mount, to.0, to.1);
         // A name may mean something and not be there: of an item never stored the node is known from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
         // A parked file goes when another takes its place.
         let new = new.and_then(|new| if parked(&new).is_some() { Err(FsError::NotFound) } else { Ok(new) });
         if flags.no_replace && exists {
-            return reply(Err(plain(FsError::Exists)));
+            return Err(FsError::Exists);
         }
         if flags.exchange && !exists {
-            return reply(Err(plain(FsError::NotFound)));
+            return Err(FsError::NotFound);
         }
-        if dropped::is_dropped(&self.mount, old) && is_place_of_dropped(to.0) {
-            dropped::forget(&self.mount, old);
-            if let Ok(replaced) = &new {
-                self.inodes.removed(replaced);
-            }
-            if let (false, Ok(name)) = (exists, std::str::from_utf8(to.1)) {
-                dropped::make(&self.mount, to.0, name, old.kind());
-            }
-            return reply(Ok(()));
+        if !dropped::is_dropped(&self.mount, old) || !is_place_of_dropped(to.0) {
+            return Ok(Some(new));
         }
-        match (old, new) {
-            (Node::Entry(old), Ok(Node::Entry(new))) if old.source.index.is_none() && new.source.index.is_none() => {
-                self.rekey_item(caller, old, &new, flags, reply);
-            }
-            (Node::Entry(old), Ok(Node::Alias(_))) if old.source.index.is_none() => {
-                let problem = "the new name is a shortened one, which does not say the key; write the item with its key in it";
-                reply(Err(moved(FsError::Body(problem.to_owned()), &[], "Nothing is changed.")));
-            }
-            (_, Ok(_)) if flags.exchange => reply(Err(plain(FsError::Invalid("only two items of a table are exchanged")))),
-            (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
-                self.rekey_folder(caller, old, &new, reply);
-            }
-            (old, new) if parked(old).is_some() => {
-                self.move_parked(caller, parked(old).cloned(), new, (to, flags.no_replace), reply);
-            }
-            (Node::Special(special), _) if from.0 == to.0 => {
-                let (view, special, name) = (Arc::clone(self), special.clone(), to.1.to_vec());
-                self.run_elsewhere(Box::new(move || {
-                    let name = name_text(&name);
-                    reply(name.and_then(|name| room(&special)?.rename(&special, &*view, name, !flags.no_replace)).map_err(plain));
-                }));
-            }
-            (Node::Special(_), _) => reply(Err(plain(FsError::CrossDevice))),
-            (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
-                self.put_scratch(caller, Moving::Memory(*id), &new, flags.no_replace, reply);
-            }
-            (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => {
-                reply(self.put_schema(*id, source.table.clone()));
-            }
-            (Node::Scratch(id), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => self.move_scratch(*id, to, reply),
-            (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) if old.source.index.is_none() => {
-                reply(self.hide_item(old, to).map_err(plain));
-            }
-            (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => reply(Err(plain(error))),
-            (old, _) => reply(Err(plain(self.cannot_move(caller, old)))),
+        dropped::forget(&self.mount, old);
+        if let Ok(replaced) = &new {
+            self.inodes.removed(replaced);
         }
+        if let (false, Ok(name)) = (exists, std::str::from_utf8(to.1)) {
+            dropped::make(&self.mount, to.0, name, old.kind());
+        }
+        Ok(None)
     }
 
     /// `mv` copies and deletes what crosses devices.
@@ -182,33 +201,36 @@ impl View {
         };
         let schema = match self.mount.schema(&request.table_name) {
             Ok(schema) => schema,
-            Err(error) => return reply(Err(plain(error))),
+            Err(error) => return reply(Err(error.into())),
         };
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
-        let known = key.as_ref().and_then(|key| self.known_version(&table, key, caller.pid));
+        let known = key.as_ref().and_then(|key| self.host.read_versions.version(item_number(&table, key), caller.pid));
         request.precondition = request.precondition.or(known.map(Precondition::VersionOrAbsent));
-        let view = Arc::clone(self);
-        self.put_item(
+        let host = Arc::clone(&self.host);
+        self.host.put(
             request,
             caller.pid,
-            Outcome::new(on_behalf_of(&**self, caller.pid, caller.wait), move |outcome| match outcome {
+            Outcome::new(on_behalf_of(&self.host, caller.pid, caller.wait), move |outcome| match outcome {
                 Ok(version) => {
-                    view.keep_written(&target, version, &text);
+                    host.keep_written(&target, version, &text);
                     match moving {
                         // It may have been unlinked meanwhile.
-                        Moving::Memory(id) => view.forget_scratch(id, Box::new(|_| reply(Ok(())))),
-                        Moving::Parked(place) => view.change_parked(ParkedChange::Remove(place), Box::new(|_| reply(Ok(())))),
+                        Moving::Memory(id) => host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(())))),
+                        Moving::Parked(place) => {
+                            host.deletes.change_parked(ParkedChange::Remove(place), Box::new(|_| reply(Ok(()))))
+                        }
                     }
                 }
-                Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(plain(FsError::Exists))),
+                Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(FsError::Exists.into())),
                 Err(Error::ConditionalCheckFailed { .. }) => {
-                    let (again, since) = (Arc::clone(&view), known.unwrap_or_default());
-                    view.run_elsewhere(Box::new(move || {
-                        let report =
-                            key.map(|key| again.stale_report(&FsError::Stale, (&table, &key), since, "The item is unchanged."));
-                        let report = report.unwrap_or_default();
+                    let (again, since) = (Arc::clone(&host), known.unwrap_or_default());
+                    host.run_elsewhere(move || {
+                        let (versions, mount) = (&again.read_versions, again.mount());
+                        let of_key =
+                            |key| versions.stale_report(mount, &FsError::Stale, (&table, &key), since, "The item is unchanged.");
+                        let report = key.map(of_key).unwrap_or_default();
                         reply(Err(Failure { error: FsError::Moved(Box::new(FsError::Stale)), report }));
-                    }));
+                    });
                 }
                 Err(Error::Value(ValueError::ItemTooLarge)) => {
                     reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
@@ -225,24 +247,26 @@ impl View {
         new: &Node,
         no_replace: bool,
     ) -> Result<(PutItemRequest, ItemTarget, Vec<u8>), Failure> {
-        let target = entry::target(&self.mount, new).map_err(plain)?;
-        let text = self.moving_text(moving).map_err(plain)?;
+        let target = entry::target(&self.mount, new)?;
+        let text = self.moving_text(moving)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
-            self.bring_back(&target);
+            if let Some(key) = target.known_key() {
+                self.host.revive_item(&target.table, &key);
+            }
             moved(error, &text, target.unchanged())
         })?;
-        warn(self, &self.mount.path(new), commit.warnings);
+        self.mount.journal.warn(&self.mount.path(new), commit.warnings);
         Ok((commit.request, target, text))
     }
 
     /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
-    fn put_schema(&self, id: FileId, table: TableName) -> Result<(), Failure> {
-        let text = self.mount.scratch.lock().content(id).map_err(plain)?;
-        let target = schema::target(&self.mount, &table).map_err(plain)?;
+    fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), Failure> {
+        let text = self.mount.scratch.lock().content(id)?;
+        let target = schema::target(&self.mount, table)?;
         let stored = target.request(&text, None).and_then(|commit| {
-            warn(self, &self.mount.path(&Node::Schema(base(&target.table))), commit.warnings);
-            Ok(schema::store(self, &target.table, commit.request)?)
+            self.mount.journal.warn(&self.mount.path(&Node::Schema(base(&target.table))), commit.warnings);
+            Ok(schema::store(&self.host, &target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
         // It may have been unlinked meanwhile.
@@ -268,15 +292,17 @@ impl View {
         });
         let places = match moved {
             Ok(places) => places,
-            Err(error) => return reply(Err(plain(error))),
+            Err(error) => return reply(Err(error.into())),
         };
         let is_parked = |place: &ParkedPlace| matches!(self.mount.db.parked_at(place), Ok(Some(_)));
         match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
-                self.change_parked(ParkedChange::Move { from, to }, Box::new(|ended| reply(ended.map_err(plain))));
+                self.host
+                    .deletes
+                    .change_parked(ParkedChange::Move { from, to }, Box::new(|ended| reply(ended.map_err(Failure::from))));
             }
             (Some(from), Some(to)) if from != to && is_parked(&to) => {
-                self.change_parked(ParkedChange::Remove(to), Box::new(|ended| reply(ended.map_err(plain))));
+                self.host.deletes.change_parked(ParkedChange::Remove(to), Box::new(|ended| reply(ended.map_err(Failure::from))));
             }
             _ => reply(Ok(())),
         }
@@ -291,7 +317,7 @@ impl View {
         (to, no_replace): ((&Node, &[u8]), bool),
         reply: Moved,
     ) {
-        let Some(from) = from else { return reply(Err(plain(FsError::NotFound))) };
+        let Some(from) = from else { return reply(Err(FsError::NotFound.into())) };
         match new {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
                 self.put_scratch(caller, Moving::Parked(from), &new, no_replace, reply);
@@ -305,19 +331,14 @@ impl View {
                             // Its place is taken.
                             let _ = view.mount.scratch.lock().remove(id);
                         }
-                        reply(ended.map_err(plain));
+                        reply(ended.map_err(Failure::from));
                     };
-                    self.change_parked(change, Box::new(done));
+                    self.host.deletes.change_parked(change, Box::new(done));
                 }
-                Err(error) => reply(Err(plain(error))),
+                Err(error) => reply(Err(error.into())),
             },
-            Ok(_) | Err(_) => reply(Err(plain(FsError::CrossDevice))),
+            Ok(_) | Err(_) => reply(Err(FsError::CrossDevice.into())),
         }
-    }
-
-    fn change_parked(self: &Arc<Self>, change: ParkedChange, reply: Reply<()>) {
-        let view = Arc::clone(self);
-        self.run_elsewhere(Box::new(move || reply(view.mount.db.change_parked(change).map(drop).map_err(FsError::from))));
     }
 
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
@@ -327,11 +348,7 @@ impl View {
         // The copy first: hidden without it the text would be nowhere for a moment.
         let file = self.mount.fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
-        self.mount.with_deferred(|deferred| deferred.hide(place, stat.version, (file, old.form), now_ms()));
-        // Taken and given back: the keeper has either not looked at the deadlines yet, or it sleeps and hears the call. Without
-        // it the call could fall between its look and its sleep.
-        drop(self.keeper.stop.lock());
-        self.keeper.wake.notify_all();
+        self.host.deletes.hide(place, stat.version, (file, old.form));
         Ok(())
     }
 }
@@ -348,20 +365,8 @@ fn parking_place(to: (&Node, &[u8])) -> Result<ParkedPlace, FsError> {
     place_in(to.0, &name).ok_or(FsError::NotPermitted("an item's text is kept in items/ only, in a folder whose key is known"))
 }
 
-/// The names of a rename, each in its directory.
-#[derive(Clone, Copy)]
-struct Names<'a> {
-    from: (&'a Node, &'a [u8]),
-    to: (&'a Node, &'a [u8]),
-    flags: RenameFlags,
-}
-
 /// Told how a rename ended; a report that is empty is made from the error.
 pub(super) type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
-
-pub(super) fn plain(error: FsError) -> Failure {
-    Failure { error, report: String::new() }
-}
 
 /// A text that cannot become what it is moved onto.
 pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {

@@ -232,7 +232,7 @@ fn table_name(name: &str) -> Result<TableName, FsError> {
 mod tests {
     use super::*;
     use crate::fs::write::Target as _;
-    use crate::fs::write::schema_target::{SchemaRequest, SchemaTarget};
+    use crate::fs::write::schema_change::{SchemaRequest, SchemaTarget};
 
     fn table(name: &str) -> TableName {
         TableName::new(name).unwrap()

@@ -38,6 +38,34 @@ pub enum KeyPart {
     Digest(Digest),
 }
 
+impl ItemTarget {
+    /// The item's key, if the name says it.
+    #[must_use]
+    pub fn known_key(&self) -> Option<Key> {
+        let value = |part: &KeyPart| match part {
+            KeyPart::Value(value) => Some(value.clone()),
+            KeyPart::Digest(_) => None,
+        };
+        let sort = match &self.key.sort {
+            Some(part) => Some(value(part)?),
+            None => None,
+        };
+        Some(Key { partition: value(&self.key.partition)?, sort })
+    }
+
+    /// PutItem of nothing but the key, where there is no item.
+    ///
+    /// # Errors
+    /// The name does not say the key.
+    pub fn key_request(&self) -> Result<PutItemRequest, FsError> {
+        let problem = || FsError::Body("the name is shortened: write the item with its key in it".to_owned());
+        let key = self.known_key().ok_or_else(problem)?;
+        let mut request = PutItemRequest::new(self.table.clone(), key.to_item(&self.key_schema));
+        request.precondition = Some(Precondition::Absent);
+        Ok(request)
+    }
+}
+
 impl Target for ItemTarget {
     type Request = PutItemRequest;
 

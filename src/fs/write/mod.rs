@@ -1,7 +1,7 @@
 //! Writing through files (docs/filesystem.md 4): pure bookkeeping without I/O or locks; the view performs what these types ask for.
 //!
 //! ```text
-//! check.rs        TextCheck: is a text, so far, what its file takes? LineCheck: texts of lines
+//! mod.rs          Target: what a text becomes; TextCheck: is a text, so far, what its file takes? LineCheck: texts of lines
 //! text_writer.rs  TextWriter<T>: the state machine of one open file that holds one JSON object
 //! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
 //!                 from the name, look-alikes of the other form
@@ -9,7 +9,7 @@
 //! scratch.rs      ScratchFiles: bounded files in memory; path/scratch_name.rs says which names are
 //! deferred.rs     DeferredDeletes: items renamed away, deleted a little later unless written again
 //! draft.rs        Drafts: tables made by mkdir and not created yet
-//! schema_target.rs  the text of a schema.json -> CreateTable or a change; schema_change.rs: two definitions -> requests, refusals
+//! schema_change.rs  the text of a schema.json -> CreateTable, or of two definitions the requests and refusals between them
 //! ```
 //!
 //! Difficulties, and who solves them. Shells never look at the result of close, so a bad text must fail in `write`:
@@ -20,14 +20,12 @@
 //! One open file is one `TextWriter` behind one lock, which the view holds from a call that answers [`WriteStep::Commit`] until
 //! it has told [`text_writer::TextWriter::committed`] how the commit ended.
 
-pub mod check;
 pub mod deferred;
 pub mod draft;
 pub mod index_draft;
 pub mod item_writer;
 pub mod report;
 pub mod schema_change;
-pub mod schema_target;
 pub mod scratch;
 pub mod text_writer;
 
@@ -37,8 +35,7 @@ pub use item_writer::{ItemTarget, ItemWriter, KeyPart, TargetKey};
 pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 
-use self::check::TextCheck;
-use crate::codec::json::prefix::JsonPrefix;
+use crate::codec::json::prefix::{JsonPrefix, PrefixState};
 use crate::fs::prelude::*;
 use serde_json::Map;
 
@@ -86,6 +83,13 @@ pub struct Failure {
     pub report: String,
 }
 
+/// A failure that says no more than its error.
+impl From<FsError> for Failure {
+    fn from(error: FsError) -> Self {
+        Self { error, report: String::new() }
+    }
+}
+
 /// What a file's text becomes.
 pub trait Target {
     /// What the view performs: `PutItemRequest`, `CreateTableRequest`.
@@ -109,6 +113,162 @@ pub trait Target {
 
     /// The last sentence of a failure's hint, as long as the handle has stored nothing: `The item is unchanged.`
     fn unchanged(&self) -> &'static str;
+}
+
+/// What the bytes of a text so far are: followed as it is written, so that a bad one fails in `write` (docs/filesystem.md 0.5).
+#[derive(Debug, Clone, PartialEq)]
+pub enum CheckState {
+    /// The beginning of a good text, or nothing yet.
+    Incomplete,
+    /// A whole text, to be carried out now. Only white space may follow, unless the check says `Incomplete` to more.
+    Complete,
+    /// No bytes after these can make it good. Stays so.
+    Invalid(FsError),
+}
+
+/// Follows a text in pieces of any size.
+pub trait TextCheck: std::fmt::Debug + Send {
+    /// Takes the next bytes; the state after them.
+    fn feed(&mut self, bytes: &[u8]) -> CheckState;
+
+    /// The state after the bytes so far.
+    fn state(&self) -> CheckState;
+
+    /// The state if nothing more comes.
+    fn at_end(&self) -> CheckState {
+        self.state()
+    }
+
+    /// The error of a text that ends here.
+    fn incomplete(&self) -> FsError;
+
+    /// Bytes of memory of what it remembers of the text.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A text that is one JSON object.
+impl TextCheck for JsonPrefix {
+    fn feed(&mut self, bytes: &[u8]) -> CheckState {
+        Self::feed(self, bytes).into()
+    }
+
+    fn state(&self) -> CheckState {
+        Self::state(self).into()
+    }
+
+    fn incomplete(&self) -> FsError {
+        FsError::Json(Self::incomplete(self))
+    }
+}
+
+impl From<PrefixState> for CheckState {
+    fn from(state: PrefixState) -> Self {
+        match state {
+            PrefixState::Incomplete => Self::Incomplete,
+            PrefixState::Complete => Self::Complete,
+            PrefixState::Invalid(error) => Self::Invalid(FsError::Json(error)),
+        }
+    }
+}
+
+/// What a whole text may be found to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Judged {
+    Good,
+    /// It ends too early.
+    Unfinished(FsError),
+    Bad(FsError),
+}
+
+/// A text of lines that is judged as a whole whenever it ends with a newline, and at the end.
+#[derive(Debug)]
+pub struct LineCheck {
+    judge: fn(&str) -> Judged,
+    /// May text follow one that was good?
+    goes_on: bool,
+    /// Text followed a good one: it is judged at the end only.
+    is_long: bool,
+    text: Vec<u8>,
+    state: CheckState,
+}
+
+impl LineCheck {
+    /// What follows a good text is refused.
+    #[must_use]
+    pub fn once(judge: fn(&str) -> Judged) -> Self {
+        Self { judge, goes_on: false, is_long: false, text: Vec::new(), state: CheckState::Incomplete }
+    }
+
+    /// What follows a good text belongs to it; the whole is judged again at the end.
+    #[must_use]
+    pub fn whole(judge: fn(&str) -> Judged) -> Self {
+        Self { goes_on: true, ..Self::once(judge) }
+    }
+
+    /// A line, or an object: it may end without a newline.
+    fn may_be_whole(&self) -> bool {
+        self.text.ends_with(b"\n") || (self.text.ends_with(b"}") && self.text.trim_ascii_start().starts_with(b"{"))
+    }
+
+    fn judge(&self) -> Judged {
+        match std::str::from_utf8(&self.text) {
+            Ok(text) => (self.judge)(text),
+            Err(error) if error.error_len().is_none() => Judged::Unfinished(not_utf8()),
+            Err(_) => Judged::Bad(not_utf8()),
+        }
+    }
+}
+
+fn not_utf8() -> FsError {
+    FsError::Body("the text is not UTF-8".to_owned())
+}
+
+impl TextCheck for LineCheck {
+    fn held_bytes(&self) -> usize {
+        self.text.capacity()
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> CheckState {
+        let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
+        self.text.extend_from_slice(bytes);
+        self.is_long |= self.goes_on && self.state == CheckState::Complete;
+        self.state = match &self.state {
+            CheckState::Invalid(error) => CheckState::Invalid(error.clone()),
+            CheckState::Complete | CheckState::Incomplete if self.is_long => CheckState::Incomplete,
+            CheckState::Complete if is_blank => CheckState::Complete,
+            CheckState::Complete => CheckState::Invalid(FsError::Body(
+                "the text before this one was carried out; one open file takes one, so write it as a whole".to_owned(),
+            )),
+            CheckState::Incomplete if self.may_be_whole() => match self.judge() {
+                Judged::Good => CheckState::Complete,
+                Judged::Unfinished(_) => CheckState::Incomplete,
+                Judged::Bad(error) => CheckState::Invalid(error),
+            },
+            CheckState::Incomplete => CheckState::Incomplete,
+        };
+        self.state.clone()
+    }
+
+    fn state(&self) -> CheckState {
+        self.state.clone()
+    }
+
+    fn at_end(&self) -> CheckState {
+        match (&self.state, self.judge()) {
+            (CheckState::Incomplete, Judged::Good) => CheckState::Complete,
+            (CheckState::Incomplete, Judged::Bad(error)) => CheckState::Invalid(error),
+            (state, _) => state.clone(),
+        }
+    }
+
+    fn incomplete(&self) -> FsError {
+        match self.judge() {
+            Judged::Unfinished(error) | Judged::Bad(error) => error,
+            Judged::Good => FsError::Body("the text ends too early".to_owned()),
+        }
+    }
 }
 
 /// Gives a definition the name that its directory has; a warning if the text had another.

@@ -1,17 +1,21 @@
-//! From the definition that a table has and the one that was written: the API's requests that lead from one to the other, in order,
-//! and what cannot be changed (docs/filesystem.md 3).
+//! The text of a `schema.json` or `schema.plan` to what it asks for: a CreateTable request, or, from the definition that a table has and the
+//! one that was written, the API's requests that lead from one to the other, in order, and what cannot be changed (docs/filesystem.md 3).
 //!
 //! Members that `schema.json` always shows are unchanged when left out; those that it shows only when they are set are unset. But an
 //! index left out is an error and never a drop, and warm throughput only grows.
 
-use crate::codec::wire::Declared;
+use super::{Commit, Target, name_by_directory};
+use crate::codec::json::document::Document;
+use crate::codec::wire::{self, Declared};
 use crate::fs::prelude::*;
 use crate::model::api::CreateTableRequest;
+use crate::model::arn;
 use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
 
 const GLOBAL: &str = "GlobalSecondaryIndexes";
 const LOCAL: &str = "LocalSecondaryIndexes";
+const INDEX_UPDATES: &str = "GlobalSecondaryIndexUpdates";
 const DEFINITIONS: &str = "AttributeDefinitions";
 const THROUGHPUT: &str = "ProvisionedThroughput";
 const ON_DEMAND: &str = "OnDemandThroughput";
@@ -124,29 +128,30 @@ struct Differences<'a> {
     out: SchemaChange,
 }
 
+/// The elements of a list, none where it is not there.
+fn list<'a>(of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
+    of[member].as_array().into_iter().flatten()
+}
+
 /// The objects of a list of indexes by name.
-fn named<'a>(definition: &'a Value, list: &str) -> BTreeMap<&'a str, &'a Value> {
-    let indexes = definition.get(list).and_then(Value::as_array).into_iter().flatten();
-    indexes.filter_map(|index| Some((index.get("IndexName")?.as_str()?, index))).collect()
+fn named<'a>(definition: &'a Value, member: &str) -> BTreeMap<&'a str, &'a Value> {
+    list(definition, member).filter_map(|index| Some((index["IndexName"].as_str()?, index))).collect()
 }
 
 /// Name and type of each definition.
 fn definitions(definition: &Value) -> BTreeMap<&str, &Value> {
-    let list = definition.get(DEFINITIONS).and_then(Value::as_array).into_iter().flatten();
-    list.filter_map(|one| Some((one.get("AttributeName")?.as_str()?, one.get("AttributeType")?))).collect()
+    list(definition, DEFINITIONS).filter_map(|one| Some((one["AttributeName"].as_str()?, one.get("AttributeType")?))).collect()
 }
 
 /// The names in a key schema.
 fn key_names(holder: &Value) -> BTreeSet<&str> {
-    let elements = holder.get("KeySchema").and_then(Value::as_array).into_iter().flatten();
-    elements.filter_map(|element| element.get("AttributeName")?.as_str()).collect()
+    list(holder, "KeySchema").filter_map(|element| element["AttributeName"].as_str()).collect()
 }
 
 /// Type and, in any order, attributes of a projection.
 fn projection(index: &Value) -> (Option<&str>, BTreeSet<&str>) {
-    let projection = index.get("Projection");
-    let names = projection.and_then(|it| it.get("NonKeyAttributes")).and_then(Value::as_array).into_iter().flatten();
-    (projection.and_then(|it| it.get("ProjectionType")).and_then(Value::as_str), names.filter_map(Value::as_str).collect())
+    let projection = &index["Projection"];
+    (projection["ProjectionType"].as_str(), list(projection, "NonKeyAttributes").filter_map(Value::as_str).collect())
 }
 
 fn is_same_index(a: &Value, b: &Value) -> bool {
@@ -158,26 +163,25 @@ impl Differences<'_> {
         self.out.refusals.push(Refusal { member: member.to_owned(), why: why.into(), hint: hint.into() });
     }
 
-    fn step(&mut self, operation: &'static str, request: Value, effect: impl Into<String>) {
-        self.out.steps.push(PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.into() });
+    fn step(&mut self, operation: &'static str, request: Value, effect: &str) {
+        self.out.steps.push(PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.to_owned() });
     }
 
-    /// An UpdateTable request of these members.
-    fn update(&mut self, members: Map<String, Value>, effect: impl Into<String>) {
-        let mut request = Map::from_iter([("TableName".to_owned(), self.table.clone())]);
-        request.extend(members);
-        self.step("UpdateTable", Value::Object(request), effect);
-    }
-
-    fn update_one(&mut self, member: &str, value: Value, effect: impl Into<String>) {
-        self.update(Map::from_iter([(member.to_owned(), value)]), effect);
+    /// An UpdateTable request of these members, if there are any.
+    fn update(&mut self, members: impl IntoIterator<Item = (&'static str, Value)>, effect: &str) {
+        let members = members.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let request: Map<String, Value> = [("TableName".to_owned(), self.table.clone())].into_iter().chain(members).collect();
+        if request.len() > 1 {
+            self.step("UpdateTable", Value::Object(request), effect);
+        }
     }
 
     /// What a table has for ever.
     fn fixed(&mut self) {
-        let known: Vec<&str> =
-            CreateTableRequest::STRUCTURE.members.iter().map(|member| member.name).chain([TIME_TO_LIVE]).collect();
-        for member in self.wanted.as_object().into_iter().flat_map(Map::keys).filter(|name| !known.contains(&name.as_str())) {
+        let is_known = |name: &&String| {
+            *name == TIME_TO_LIVE || CreateTableRequest::STRUCTURE.members.iter().any(|it| it.name == name.as_str())
+        };
+        for member in self.wanted.as_object().into_iter().flat_map(Map::keys).filter(|name| !is_known(name)) {
             self.refuse(member, "there is no such member", "the members are CreateTable's");
         }
         if self.stored.get("KeySchema") != self.wanted.get("KeySchema") {
@@ -227,20 +231,14 @@ impl Differences<'_> {
     }
 
     fn is_on_demand(&self) -> bool {
-        self.wanted.get("BillingMode") != Some(&json!("PROVISIONED"))
+        self.wanted["BillingMode"] != "PROVISIONED"
     }
 
     /// Billing mode and provisioned units, of the table and its indexes in one request.
     fn throughput(&mut self) {
         let changes_mode = self.stored.get("BillingMode") != self.wanted.get("BillingMode");
-        let mut members = Map::new();
-        if let (true, Some(mode)) = (changes_mode, self.wanted.get("BillingMode")) {
-            members.insert("BillingMode".to_owned(), mode.clone());
-        }
-        let units = self.wanted.get(THROUGHPUT);
-        if let Some(units) = units.filter(|units| changes_mode || Some(*units) != self.stored.get(THROUGHPUT)) {
-            members.insert(THROUGHPUT.to_owned(), units.clone());
-        }
+        let mode = self.wanted.get("BillingMode").filter(|_| changes_mode);
+        let units = self.wanted.get(THROUGHPUT).filter(|units| changes_mode || Some(*units) != self.stored.get(THROUGHPUT));
         let before = named(self.stored, GLOBAL);
         let updates: Vec<Value> = named(self.wanted, GLOBAL)
             .into_iter()
@@ -250,21 +248,19 @@ impl Differences<'_> {
                 (is_changed && before.contains_key(name)).then(|| json!({ "Update": { "IndexName": name, THROUGHPUT: units } }))
             })
             .collect();
-        if !updates.is_empty() {
-            members.insert("GlobalSecondaryIndexUpdates".to_owned(), Value::Array(updates));
-        }
-        if !members.is_empty() {
-            self.update(members, "capacity is counted and billed so from then on");
-        }
+        let updates = (!updates.is_empty()).then_some(Value::Array(updates));
+        let members = [("BillingMode", mode.cloned()), (THROUGHPUT, units.cloned()), (INDEX_UPDATES, updates)];
+        let members = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        self.update(members, "capacity is counted and billed so from then on");
     }
 
     /// On-demand maxima and warm throughput.
     fn maxima_and_warmth(&mut self) {
         if let (true, Some(maxima)) = (self.is_on_demand(), maxima(self.stored, self.wanted)) {
-            self.update_one(ON_DEMAND, maxima, "the maxima hold from then on");
+            self.update([(ON_DEMAND, maxima)], "the maxima hold from then on");
         }
         if let Some(warm) = warmth(self.stored, self.wanted) {
-            self.update_one(WARM, warm, "the table is warmed");
+            self.update([(WARM, warm)], "the table is warmed");
         }
         let before = named(self.stored, GLOBAL);
         let mut updates = Vec::new();
@@ -283,14 +279,14 @@ impl Differences<'_> {
             }
         }
         if !updates.is_empty() {
-            self.update_one("GlobalSecondaryIndexUpdates", Value::Array(updates), "the indexes' maxima and warmth");
+            self.update([(INDEX_UPDATES, Value::Array(updates))], "the indexes' maxima and warmth");
         }
     }
 
     fn stream(&mut self) {
         let view = |definition: &Value| {
-            let stream = definition.get("StreamSpecification")?;
-            (stream.get("StreamEnabled") == Some(&json!(true))).then(|| stream.get("StreamViewType").cloned()).flatten()
+            let stream = &definition["StreamSpecification"];
+            (stream["StreamEnabled"] == true).then(|| stream.get("StreamViewType").cloned()).flatten()
         };
         let (before, after) = (view(self.stored), view(self.wanted));
         if before == after {
@@ -298,44 +294,42 @@ impl Differences<'_> {
         }
         if before.is_some() {
             let off = json!({ "StreamEnabled": false });
-            self.update_one("StreamSpecification", off, "no more changes are recorded; the records stay for their 24 hours");
+            self.update([("StreamSpecification", off)], "no more changes are recorded; the records stay for their 24 hours");
         }
         if let Some(view) = after {
             let on = json!({ "StreamEnabled": true, "StreamViewType": view });
-            self.update_one("StreamSpecification", on, "changes from then on are recorded, in a new stream");
+            self.update([("StreamSpecification", on)], "changes from then on are recorded, in a new stream");
         }
     }
 
     /// Encryption, table class, deletion protection: each in a request of its own.
     fn settings(&mut self) {
         let encryption = |definition: &Value| {
-            let sse = definition.get("SSESpecification")?;
-            (sse.get("Enabled") == Some(&json!(true))).then(|| sse.get("KMSMasterKeyId").cloned())
+            let sse = &definition["SSESpecification"];
+            (sse["Enabled"] == true).then(|| sse.get("KMSMasterKeyId").cloned())
         };
         let after = encryption(self.wanted);
         if encryption(self.stored) != after {
             let off = json!({ "Enabled": false });
             let sse = after.and_then(|_| self.wanted.get("SSESpecification").cloned()).unwrap_or(off);
-            self.update_one("SSESpecification", sse, "kept and shown");
+            self.update([("SSESpecification", sse)], "kept and shown");
         }
         let class = |definition: &Value| definition.get("TableClass").cloned().unwrap_or_else(|| json!("STANDARD"));
         if class(self.stored) != class(self.wanted) {
-            self.update_one("TableClass", class(self.wanted), "kept and shown");
+            self.update([("TableClass", class(self.wanted))], "kept and shown");
         }
         const PROTECTION: &str = "DeletionProtectionEnabled";
-        let is_protected = |definition: &Value| definition.get(PROTECTION) == Some(&json!(true));
-        if is_protected(self.stored) != is_protected(self.wanted) {
-            let protected = is_protected(self.wanted);
+        let protected = self.wanted[PROTECTION] == true;
+        if (self.stored[PROTECTION] == true) != protected {
             let effect = if protected { "the table cannot be deleted" } else { "the table can be deleted" };
-            self.update_one(PROTECTION, json!(protected), effect);
+            self.update([(PROTECTION, json!(protected))], effect);
         }
     }
 
     /// Tags and the resource policy, which have operations of their own.
     fn resource(&mut self, arn: &str) {
         let tags = |definition: &Value| -> BTreeMap<String, Value> {
-            let tags = definition.get("Tags").and_then(Value::as_array).into_iter().flatten();
-            tags.filter_map(|tag| Some((tag.get("Key")?.as_str()?.to_owned(), tag.clone()))).collect()
+            list(definition, "Tags").filter_map(|tag| Some((tag["Key"].as_str()?.to_owned(), tag.clone()))).collect()
         };
         let (before, after) = (tags(self.stored), tags(self.wanted));
         let gone: Vec<&String> = before.keys().filter(|key| !after.contains_key(*key)).collect();
@@ -386,14 +380,13 @@ impl Differences<'_> {
         }
         for (name, index) in new {
             let keys = key_names(index);
-            let list = self.wanted.get(DEFINITIONS).and_then(Value::as_array).into_iter().flatten();
-            let is_key = |one: &&Value| one.get("AttributeName").and_then(Value::as_str).is_some_and(|name| keys.contains(name));
-            let definitions: Vec<&Value> = list.filter(is_key).collect();
+            let is_key = |one: &&Value| one["AttributeName"].as_str().is_some_and(|name| keys.contains(name));
+            let definitions: Vec<&Value> = list(self.wanted, DEFINITIONS).filter(is_key).collect();
             let names: Vec<&str> = keys.iter().copied().collect();
             let request = json!({
                 "TableName": self.table,
                 DEFINITIONS: definitions,
-                "GlobalSecondaryIndexUpdates": [{ "Create": index }],
+                INDEX_UPDATES: [{ "Create": index }],
             });
             let effect = format!("gsi/{name} is filled in the background with the items that have {}", names.join(" and "));
             self.out.steps.push(PlannedRequest { operation: "UpdateTable", request, reach: Reach::EveryItem, effect });
@@ -404,16 +397,13 @@ impl Differences<'_> {
 /// The attribute of an enabled time to live.
 #[must_use]
 pub fn expiry(definition: &Value) -> Option<String> {
-    let specification = definition.get(TIME_TO_LIVE)?;
-    let is_enabled = specification.get("Enabled") == Some(&json!(true));
-    specification.get("AttributeName")?.as_str().filter(|_| is_enabled).map(str::to_owned)
+    let specification = &definition[TIME_TO_LIVE];
+    specification["AttributeName"].as_str().filter(|_| specification["Enabled"] == true).map(str::to_owned)
 }
 
 /// The change of on-demand maxima; -1 clears one.
 fn maxima(before: &Value, after: &Value) -> Option<Value> {
-    let get = |of: &Value, name: &str| {
-        of.get(ON_DEMAND).and_then(|units| units.get(name)).and_then(Value::as_i64).filter(|units| *units != -1)
-    };
+    let get = |of: &Value, name: &str| of[ON_DEMAND][name].as_i64().filter(|units| *units != -1);
     let mut out = Map::new();
     for name in ["MaxReadRequestUnits", "MaxWriteRequestUnits"] {
         let (old, new) = (get(before, name), get(after, name));
@@ -427,8 +417,92 @@ fn maxima(before: &Value, after: &Value) -> Option<Value> {
 /// The change of warm throughput; left out, it stays.
 fn warmth(before: &Value, after: &Value) -> Option<Value> {
     let warm = after.get(WARM)?;
-    let is_new = |name: &str| warm.get(name).is_some_and(|units| before.get(WARM).and_then(|old| old.get(name)) != Some(units));
+    let is_new = |name: &str| warm.get(name).is_some_and(|units| before[WARM].get(name) != Some(units));
     (is_new("ReadUnitsPerSecond") || is_new("WriteUnitsPerSecond")).then(|| warm.clone())
+}
+
+/// What a definition asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SchemaRequest {
+    Create {
+        request: Box<CreateTableRequest>,
+        /// The same as it was written.
+        json: Value,
+        /// The attribute of the time to live to be enabled.
+        expiry: Option<String>,
+    },
+    Change(SchemaChange),
+}
+
+/// Whose `schema.json` a text is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SchemaTarget {
+    pub table: TableName,
+    /// The definition that the table has, as its `schema.json` shows it; `None` of a draft.
+    pub stored: Option<Value>,
+}
+
+impl SchemaTarget {
+    /// What this text asks for, with sentences for `.ddb/warnings.ndjson`.
+    ///
+    /// # Errors
+    /// It is no definition.
+    pub fn read(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
+        let mut json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut warnings = Vec::new();
+        if let Some(members) = json.as_object_mut() {
+            // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.
+            warnings.extend(name_by_directory(members, "TableName", self.table.as_str()));
+            if let Some(stored) = &self.stored {
+                complete(stored, members);
+            }
+        }
+        let request = wire::request(Document::of(&json).root())?;
+        let request = match &self.stored {
+            None => {
+                let expiry = expiry(&json);
+                json.as_object_mut().map(|members| members.remove(TIME_TO_LIVE));
+                SchemaRequest::Create { request: Box::new(request), json, expiry }
+            }
+            Some(stored) => SchemaRequest::Change(change(stored, &json, &arn::table(&self.table))),
+        };
+        Ok(Commit { request, warnings })
+    }
+}
+
+impl Target for SchemaTarget {
+    type Request = SchemaRequest;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<SchemaRequest>, FsError> {
+        let commit = self.read(text)?;
+        match &commit.request {
+            SchemaRequest::Change(SchemaChange { refusals, .. }) if !refusals.is_empty() => {
+                let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+                Err(FsError::Body(lines.join(". ")))
+            }
+            _ => Ok(commit),
+        }
+    }
+
+    fn unchanged(&self) -> &'static str {
+        if self.stored.is_some() { "The table is unchanged." } else { "No table was created." }
+    }
+}
+
+/// Whose `schema.plan` a text is: what is refused is part of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanTarget(pub SchemaTarget);
+
+impl Target for PlanTarget {
+    type Request = SchemaRequest;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<SchemaRequest>, FsError> {
+        Ok(Commit { warnings: Vec::new(), ..self.0.read(text)? })
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "Nothing is planned; nothing is ever done here."
+    }
 }
 
 #[cfg(test)]

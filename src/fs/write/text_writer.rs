@@ -10,9 +10,8 @@
 //! ```
 //! Nothing here empties or changes the stored item; only a commit does, and it replaces the item as a whole.
 
-use super::check::{CheckState, TextCheck};
 use super::report::report;
-use super::{Failure, Opener, TEXT_BYTES_MAX, Target, WriteStep};
+use super::{CheckState, Failure, Opener, TEXT_BYTES_MAX, Target, TextCheck, WriteStep};
 
 use crate::codec::digest::Digest;
 use crate::fs::prelude::*;
@@ -150,6 +149,12 @@ impl<T: Target> TextWriter<T> {
     #[must_use]
     pub fn stored(&self) -> Option<Version> {
         self.stored.filter(|_| !self.dirty)
+    }
+
+    /// Was anything stored through this handle?
+    #[must_use]
+    pub fn has_stored(&self) -> bool {
+        self.stored.is_some()
     }
 
     /// Was nothing written through this handle?

@@ -12,16 +12,524 @@
 //! | a caller that was interrupted must not keep us busy | steps are made only while somebody waits; a later one goes on where they ended |
 //! | a result may be of any length | beyond the limit the size is 0, as of a pipe, and each reader has a [`Window`] that keeps a page or two |
 
-mod computation;
-mod kept;
 mod open;
-mod producer;
 mod spool;
-mod window;
 
-pub use computation::{Computation, SIZED_BYTES_MAX, Until, Wake};
-pub use kept::Kept;
 pub use open::{Answer, OpenComputed};
-pub use producer::{MakeProducer, Producer};
 pub use spool::{DISK_BYTES_MAX, Spool, Spools};
-pub use window::Window;
+
+use std::fmt;
+use std::time::Instant;
+
+use super::part;
+use crate::fs::mount::Mount;
+use crate::fs::prelude::*;
+use crate::fs::process::has_signal;
+use crate::fs::query::Wanted;
+
+/// Makes the bytes of a file, from the first to the last.
+pub trait Producer: fmt::Debug + Send {
+    /// Appends the bytes of one step, and its bills; false at the end. A failed step leaves no trace and may be tried again.
+    ///
+    /// # Errors
+    /// What it is made of is gone, or says no.
+    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError>;
+
+    /// What all of it consumed, as `capacity.json` says it, once after the end.
+    fn take_consumed(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// Makes the producer of a file, as the file is then.
+pub type MakeProducer = Box<dyn Fn(&Mount) -> Result<Box<dyn Producer>, FsError> + Send + Sync>;
+
+/// The longest file whose size is told.
+pub const SIZED_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Called once when what was waited for is there, or with why it will not be.
+pub type Wake = Box<dyn FnOnce(Result<(), FsError>) + Send>;
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// There is a byte at this place, or it is known that there will be none in the spool.
+    Byte(u64),
+    /// It is known how large the file is, or that this is not told.
+    Size,
+}
+
+struct Waiting {
+    /// The thread that called.
+    thread: u32,
+    until: Until,
+    wake: Wake,
+}
+
+/// How far a computation is.
+#[derive(Debug)]
+enum Progress {
+    Going,
+    /// All bytes are in the spool. With what the run consumed.
+    Whole(Option<Arc<Vec<u8>>>),
+    /// Too long, or there was no room for more; the first reader beyond takes the rest on.
+    Beyond(Option<FsError>, Option<Box<Window>>),
+}
+
+struct Run {
+    /// Away while a step is made.
+    producer: Option<Box<dyn Producer>>,
+    progress: Progress,
+    /// Each with where the bytes of its step begin.
+    bills: Vec<(u64, Bill)>,
+    waiting: Vec<Waiting>,
+}
+
+/// A run of a [`Producer`], shared by all who want the same file.
+pub struct Computation {
+    spool: Spool,
+    state: Mutex<Run>,
+}
+
+impl fmt::Debug for Computation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Computation").field("made", &self.spool.len()).finish_non_exhaustive()
+    }
+}
+
+impl Computation {
+    /// Nothing was made so far.
+    #[must_use]
+    pub fn new(producer: Box<dyn Producer>, spools: &Arc<Spools>) -> Self {
+        let state = Run { producer: Some(producer), progress: Progress::Going, bills: Vec::new(), waiting: Vec::new() };
+        Self { spool: Spool::new(spools), state: Mutex::new(state) }
+    }
+
+    /// The size to be shown, if it is known: 0 of what is too long.
+    #[must_use]
+    pub fn size(&self) -> Option<Result<u64, FsError>> {
+        match &self.state.lock().progress {
+            Progress::Going => None,
+            Progress::Whole(_) => Some(Ok(self.spool.len())),
+            Progress::Beyond(None, _) => Some(Ok(0)),
+            Progress::Beyond(Some(error), _) => Some(Err(error.clone())),
+        }
+    }
+
+    /// Does anybody wait for it?
+    #[must_use]
+    pub fn is_awaited(&self) -> bool {
+        let state = self.state.lock();
+        state.producer.is_none() || !state.waiting.is_empty()
+    }
+
+    /// Is there nothing left to do?
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        !matches!(self.state.lock().progress, Progress::Going)
+    }
+
+    /// Wakes whoever waits when it is there. Whether nobody makes steps: then the caller is to see to it.
+    #[must_use]
+    pub fn wait(&self, thread: u32, until: Until, wake: Wake) -> bool {
+        let mut state = self.state.lock();
+        let there = !matches!(state.progress, Progress::Going) || matches!(until, Until::Byte(offset) if offset < self.spool.len());
+        if there {
+            drop(state);
+            wake(Ok(()));
+            return false;
+        }
+        state.waiting.push(Waiting { thread, until, wake });
+        state.producer.is_some()
+    }
+
+    /// One step, if anybody waits for it and nobody makes one; whether there is more to do. `has_room` says whether the disk has room
+    /// for so many bytes.
+    pub fn step(&self, mount: &Mount, has_room: impl Fn(u64) -> bool) -> bool {
+        self.dismiss_interrupted();
+        let Some(producer) = self.take_turn() else { return false };
+        let mut turn = Turn { computation: self, producer: Some(producer), outcome: Err(FsError::Internal) };
+        turn.outcome = self.advance(&mut turn.producer, mount, has_room);
+        drop(turn);
+        !self.state.lock().waiting.is_empty()
+    }
+
+    /// Who has a signal does not wait any more.
+    fn dismiss_interrupted(&self) {
+        // Taken out while /proc is read; who begins to wait meanwhile is added to, not lost.
+        let waiting = std::mem::take(&mut self.state.lock().waiting);
+        let (gone, kept): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| has_signal(waiting.thread) == Some(true));
+        self.state.lock().waiting.extend(kept);
+        gone.into_iter().for_each(|waiting| (waiting.wake)(Err(FsError::Interrupted)));
+    }
+
+    fn take_turn(&self) -> Option<Box<dyn Producer>> {
+        let mut state = self.state.lock();
+        if state.waiting.is_empty() { None } else { state.producer.take() }
+    }
+
+    fn advance(
+        &self,
+        producer: &mut Option<Box<dyn Producer>>,
+        mount: &Mount,
+        has_room: impl Fn(u64) -> bool,
+    ) -> Result<(), FsError> {
+        let Some(making) = producer else { return Ok(()) };
+        let (mut bills, mut out) = (Vec::new(), Vec::new());
+        let goes_on = making.advance(mount, &mut bills, &mut out)?;
+        let start = self.spool.len();
+        let is_long = start + out.len() as u64 > SIZED_BYTES_MAX;
+        // Appended without the lock: who reads what is there already does not wait for the disk.
+        let why = if is_long { None } else { self.spool.append(&out, has_room).err() };
+        let mut state = self.state.lock();
+        if is_long || why.is_some() {
+            // What was made is handed on with the producer: the first reader beyond goes on from it, others make all of it
+            // again.
+            let rest = producer.take().map(|producer| Box::new(Window::of(producer, (start, out), bills, goes_on)));
+            state.progress = Progress::Beyond(why, rest);
+            return Ok(());
+        }
+        state.bills.extend(bills.into_iter().map(|bill| (start, bill)));
+        if !goes_on {
+            state.progress = Progress::Whole(making.take_consumed().map(Arc::new));
+        }
+        Ok(())
+    }
+
+    /// The bills of steps whose bytes begin before `end`, from the `settled`th on; all of the rest when `end` is the end.
+    fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
+        let state = self.state.lock();
+        let is_last = matches!(state.progress, Progress::Whole(_)) && end >= self.spool.len();
+        let due = state.bills.get(settled..).unwrap_or_default().iter().take_while(|(start, _)| is_last || *start < end);
+        due.map(|(_, bill)| bill.clone()).collect()
+    }
+
+    /// What the run consumed, when all is made.
+    fn consumed(&self) -> Option<Arc<Vec<u8>>> {
+        match &self.state.lock().progress {
+            Progress::Whole(consumed) => consumed.clone(),
+            Progress::Going | Progress::Beyond(..) => None,
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        matches!(self.state.lock().progress, Progress::Whole(_))
+    }
+
+    /// What is left to be made beyond the spool, for the first who asks.
+    fn take_rest(&self) -> Option<Box<Window>> {
+        match &mut self.state.lock().progress {
+            Progress::Beyond(_, rest) => rest.take(),
+            Progress::Going | Progress::Whole(_) => None,
+        }
+    }
+}
+
+/// A step that is being made. However it ends, those who wait hear of it.
+struct Turn<'a> {
+    computation: &'a Computation,
+    producer: Option<Box<dyn Producer>>,
+    outcome: Result<(), FsError>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.computation.state.lock();
+        state.producer = self.producer.take();
+        let failed = self.outcome.as_ref().err().cloned();
+        let (is_ended, made) = (!matches!(state.progress, Progress::Going), self.computation.spool.len());
+        let is_there = |until: Until| is_ended || matches!(until, Until::Byte(offset) if offset < made);
+        let waiting = std::mem::take(&mut state.waiting);
+        let (served, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| failed.is_some() || is_there(waiting.until));
+        state.waiting = rest;
+        drop(state);
+        let answer = failed.map_or(Ok(()), Err);
+        served.into_iter().for_each(|waiting| (waiting.wake)(answer.clone()));
+    }
+}
+
+/// Bytes kept behind the offset that is read.
+const KEPT_BYTES: u64 = 1 << 20;
+
+/// Reading what is made while it is read: of bytes that were read a little is kept, for a reader that looks back; going back further
+/// makes everything again.
+#[derive(Debug)]
+pub struct Window {
+    producer: Box<dyn Producer>,
+    /// The bytes from `start` on that were made so far and not forgotten.
+    buffer: Vec<u8>,
+    start: u64,
+    /// Of what was made and not given.
+    bills: Vec<Bill>,
+    goes_on: bool,
+}
+
+impl Window {
+    /// At the first byte.
+    #[must_use]
+    pub fn new(producer: Box<dyn Producer>) -> Self {
+        Self::of(producer, (0, Vec::new()), Vec::new(), true)
+    }
+
+    /// Where a producer is, with what it made last and where that begins.
+    #[must_use]
+    pub fn of(producer: Box<dyn Producer>, (start, buffer): (u64, Vec<u8>), bills: Vec<Bill>, goes_on: bool) -> Self {
+        Self { producer, buffer, start, bills, goes_on }
+    }
+
+    /// Bytes of memory of what was made and not forgotten.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Where the bytes begin that it can give.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The bytes at `offset`, at most `size`: those of the next step that has any, none exactly at the end.
+    ///
+    /// # Errors
+    /// Those of a step; `Throttled`; [`FsError::Interrupted`] when nobody wants the bytes any more.
+    pub fn read(&mut self, mount: &Mount, offset: u64, size: usize, wanted: &Wanted<'_>) -> Result<Vec<u8>, FsError> {
+        while self.goes_on && self.start + (self.buffer.len() as u64) <= offset {
+            if !wanted() {
+                return Err(FsError::Interrupted);
+            }
+            self.forget_before(offset);
+            self.goes_on = self.producer.advance(mount, &mut self.bills, &mut self.buffer)?;
+        }
+        while let Some(bill) = self.bills.last() {
+            bill.settle()?;
+            self.bills.pop();
+        }
+        Ok(self.buffer[part(self.buffer.len(), offset.saturating_sub(self.start), size)].to_vec())
+    }
+
+    /// What all of it consumed, once after the end.
+    pub fn take_consumed(&mut self) -> Option<Vec<u8>> {
+        self.producer.take_consumed()
+    }
+
+    fn forget_before(&mut self, offset: u64) {
+        let surplus = offset.saturating_sub(KEPT_BYTES).saturating_sub(self.start).min(self.buffer.len() as u64);
+        if surplus > 0 {
+            self.buffer.drain(..usize::try_from(surplus).unwrap_or(usize::MAX));
+            self.start += surplus;
+        }
+    }
+}
+
+/// How long a computation serves others. Some results change with the time alone: those below `live`.
+const AGE_MAX: Duration = Duration::from_secs(2);
+/// Computations that nobody may have open.
+const KEPT_MAX: usize = 64;
+
+#[derive(Debug)]
+struct KeptEntry {
+    computation: Arc<Computation>,
+    commit_id: u64,
+    /// When it was seen to have ended, or when it began.
+    since: Instant,
+    has_ended: bool,
+}
+
+/// Computations that the next who asks for the same file gets too: for a short time, and as long as nothing was committed since they
+/// began. A file is named by its inode number.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pub spools: Arc<Spools>,
+    entries: Mutex<HashMap<u64, KeptEntry>>,
+}
+
+impl Kept {
+    /// The computation of a file as of a commit, if there is one.
+    #[must_use]
+    pub fn get(&self, ino: u64, commit_id: u64) -> Option<Arc<Computation>> {
+        let mut entries = self.entries.lock();
+        let entry = entries.get_mut(&ino).filter(|entry| entry.commit_id == commit_id)?;
+        entry.is_fresh().then(|| Arc::clone(&entry.computation))
+    }
+
+    /// Keeps a computation that begins at what this commit shows.
+    pub fn insert(&self, ino: u64, commit_id: u64, computation: Arc<Computation>) {
+        let entry = KeptEntry { computation, commit_id, since: Instant::now(), has_ended: false };
+        let replaced = self.entries.lock().insert(ino, entry);
+        // Outside the lock: dropping a computation gives back its disk.
+        drop(replaced);
+        self.forget_old();
+    }
+
+    /// Drops what is too old, and the oldest when there are too many or they hold too much. What somebody has open stays with them.
+    pub fn forget_old(&self) {
+        let mut gone = Vec::new();
+        let mut entries = self.entries.lock();
+        gone.extend(entries.extract_if(|_, entry| !entry.is_fresh()).map(|(_, entry)| entry));
+        while entries.len() > 1 && (entries.len() > KEPT_MAX || self.spools.disk_bytes() > DISK_BYTES_MAX / 2) {
+            let oldest = entries.iter().min_by_key(|(_, entry)| entry.since).map(|(ino, _)| *ino);
+            // One at a time, and really: what it held is to be counted off before the next look.
+            drop(oldest.and_then(|ino| entries.remove(&ino)));
+        }
+        drop(entries);
+    }
+}
+
+impl KeptEntry {
+    fn is_fresh(&mut self) -> bool {
+        if !self.has_ended && self.computation.is_ended() {
+            (self.has_ended, self.since) = (true, Instant::now());
+        }
+        // One that is under way is what everybody waits for, however long it takes.
+        self.since.elapsed() < AGE_MAX || (!self.has_ended && self.computation.is_awaited())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::database::local::LocalDatabase;
+    use crate::engine::EngineOptions;
+    use crate::fs::open::computed::{MakeProducer, OpenComputed};
+    use crate::fs::options::ViewOptions;
+    use crate::store::memory::MemoryStore;
+
+    const PIECE: usize = 1 << 20;
+
+    /// Gives pieces of one byte value each; the step of `fails` fails once, that of `panics` panics.
+    #[derive(Debug, Default)]
+    struct Pieces {
+        left: u8,
+        steps: Arc<AtomicU64>,
+        settled: Arc<AtomicU64>,
+        fails: Option<u8>,
+        panics: Option<u8>,
+    }
+
+    impl Producer for Pieces {
+        fn advance(&mut self, _mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+            assert!(self.panics != Some(self.left), "as asked");
+            if self.fails == Some(self.left) {
+                self.fails = None;
+                return Err(FsError::Busy("this once"));
+            }
+            self.steps.fetch_add(1, Ordering::Relaxed);
+            if self.left == 0 {
+                return Ok(false);
+            }
+            let settled = Arc::clone(&self.settled);
+            bills.push(Bill::new(move || {
+                settled.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }));
+            out.resize(out.len() + PIECE, self.left);
+            self.left -= 1;
+            Ok(true)
+        }
+    }
+
+    fn mount() -> Mount {
+        let store = Arc::new(MemoryStore::new().unwrap());
+        Mount::new(Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()), ViewOptions::default())
+    }
+
+    fn computation(producer: Pieces) -> Arc<Computation> {
+        Arc::new(Computation::new(Box::new(producer), &Arc::default()))
+    }
+
+    fn made_once() -> MakeProducer {
+        Box::new(|_| Err(FsError::BadHandle))
+    }
+
+    type Heard = Arc<Mutex<Vec<Result<(), FsError>>>>;
+
+    fn wait(computation: &Computation, until: Until, heard: &Heard) -> bool {
+        let heard = Arc::clone(heard);
+        computation.wait(0, until, Box::new(move |woken| heard.lock().push(woken)))
+    }
+
+    #[test]
+    fn who_waits_shares_the_steps_and_without_them_none_is_made() {
+        let (mount, steps) = (mount(), Arc::<AtomicU64>::default());
+        let shared = computation(Pieces { left: 3, steps: Arc::clone(&steps), ..Pieces::default() });
+        assert!(!shared.step(&mount, |_| true));
+        assert_eq!((steps.load(Ordering::Relaxed), shared.size()), (0, None));
+        let (sizes, bytes) = (Heard::default(), Heard::default());
+        assert!(wait(&shared, Until::Byte(10), &bytes) && wait(&shared, Until::Size, &sizes) && wait(&shared, Until::Size, &sizes));
+        assert!(shared.step(&mount, |_| true));
+        assert_eq!((bytes.lock().len(), sizes.lock().len()), (1, 0));
+        while shared.step(&mount, |_| true) {}
+        assert_eq!(*sizes.lock(), [Ok(()), Ok(())]);
+        assert_eq!((steps.load(Ordering::Relaxed), shared.size()), (4, Some(Ok(3 * PIECE as u64))));
+        assert!(!wait(&shared, Until::Size, &sizes), "it is known");
+    }
+
+    #[test]
+    fn a_failed_step_is_told_and_may_be_made_again() {
+        let mount = mount();
+        let failing = computation(Pieces { left: 2, fails: Some(1), ..Pieces::default() });
+        let heard = Heard::default();
+        wait(&failing, Until::Size, &heard);
+        while failing.step(&mount, |_| true) {}
+        assert_eq!(*heard.lock(), [Err(FsError::Busy("this once"))]);
+        wait(&failing, Until::Size, &heard);
+        while failing.step(&mount, |_| true) {}
+        assert_eq!((heard.lock().last(), failing.size()), (Some(&Ok(())), Some(Ok(2 * PIECE as u64))));
+    }
+
+    #[test]
+    fn who_waits_hears_of_a_panic() {
+        let (mount, heard) = (mount(), Heard::default());
+        let failing = computation(Pieces { left: 2, panics: Some(1), ..Pieces::default() });
+        wait(&failing, Until::Size, &heard);
+        assert!(failing.step(&mount, |_| true));
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| failing.step(&mount, |_| true)));
+        assert!(failed.is_err());
+        assert_eq!(*heard.lock(), [Err(FsError::Internal)]);
+    }
+
+    /// Reads to the end, as a worker of the view does; how many bytes, each checked.
+    fn read_all(open: &OpenComputed, mount: &Mount, first: u8) -> usize {
+        let mut at = 0;
+        loop {
+            let heard = Heard::default();
+            wait(&open.computation, Until::Byte(at as u64), &heard);
+            while open.computation.step(mount, |_| true) {}
+            let bytes = open.read(mount, (at as u64, PIECE), &|| true).unwrap().bytes;
+            if bytes.is_empty() {
+                return at;
+            }
+            let expected = first - u8::try_from(at / PIECE).unwrap();
+            assert!(bytes.len() == PIECE && bytes.iter().all(|byte| *byte == expected), "at {at}");
+            at += bytes.len();
+        }
+    }
+
+    #[test]
+    fn each_reader_settles_what_it_is_given_once() {
+        let (mount, settled) = (mount(), Arc::<AtomicU64>::default());
+        let shared = computation(Pieces { left: 3, settled: Arc::clone(&settled), ..Pieces::default() });
+        let opened = || OpenComputed::new(Arc::clone(&shared), made_once(), String::new());
+        let (one, other) = (opened(), opened());
+        assert_eq!(read_all(&one, &mount, 3), 3 * PIECE);
+        assert_eq!((read_all(&one, &mount, 3), settled.load(Ordering::Relaxed)), (3 * PIECE, 3));
+        assert_eq!(other.read(&mount, (0, 10), &|| true).unwrap().bytes, [3; 10]);
+        assert_eq!(settled.load(Ordering::Relaxed), 4);
+    }
+
+    /// As with a result beyond the limit, only shorter: the disk has no room.
+    #[test]
+    fn what_finds_no_room_has_no_size_and_is_read_all_the_same() {
+        let (mount, settled) = (mount(), Arc::<AtomicU64>::default());
+        let shared = computation(Pieces { left: 5, settled: Arc::clone(&settled), ..Pieces::default() });
+        let (heard, made) = (Heard::default(), AtomicU64::new(0));
+        wait(&shared, Until::Size, &heard);
+        while shared.step(&mount, |_| made.fetch_add(1, Ordering::Relaxed) < 2) {}
+        assert!(matches!(shared.size(), Some(Err(FsError::SpoolFull(_)))), "{:?}", shared.size());
+        let open = OpenComputed::new(shared, made_once(), String::new());
+        assert_eq!((read_all(&open, &mount, 5), settled.load(Ordering::Relaxed)), (5 * PIECE, 5));
+    }
+}

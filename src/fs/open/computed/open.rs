@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use super::computation::Computation;
-use super::producer::MakeProducer;
-use super::window::Window;
+use super::{Computation, MakeProducer, Window};
 use crate::fs::mount::Mount;
 use crate::fs::prelude::*;
 use crate::fs::query::Wanted;

@@ -8,7 +8,7 @@
 
 use crate::codec::plain_json::{self, PlainJsonFault};
 use crate::fs::open::prelude::*;
-use crate::fs::write::check::{CheckState, Judged, LineCheck, TextCheck};
+use crate::fs::write::{CheckState, Judged, LineCheck, TextCheck};
 use crate::model::{AttributeType, error::ValueError};
 
 /// How the text of an attribute's file is read.

@@ -12,7 +12,7 @@ use super::attribute_value::{self, Kind as ValueKind};
 use crate::codec::file_name;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
-use crate::fs::write::check::TextCheck;
+use crate::fs::write::TextCheck;
 use crate::fs::{
     open::{host::on_behalf_of, room::open_text, text::Execute},
     write::{Commit, Target},
@@ -68,7 +68,7 @@ fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Resul
 }
 
 /// Changes the item by an update of its own.
-fn update(place: &EntryNode, host: &dyn Host, caller: Caller, edit: Edit) -> Result<(), FsError> {
+fn update(place: &EntryNode, host: &Host, caller: Caller, edit: Edit) -> Result<(), FsError> {
     let schema = host.mount().schema(place.table())?;
     let request = edit.request(place, &schema.key);
     wait(on_behalf_of(host, caller.pid, caller.wait), |done| host.mount().db.start(Call::UpdateItem(request, done)))?;
@@ -163,7 +163,7 @@ impl Room for Folder {
     }
 
     /// An empty map.
-    fn mkdir(&self, at: &SpecialNode, host: &dyn Host, caller: Caller, name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, at: &SpecialNode, host: &Host, caller: Caller, name: &str) -> Result<Node, FsError> {
         let stem = name.strip_suffix(FOLDER_SUFFIX);
         let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
         let (item, _) = entry::load(host.mount(), &self.place)?;
@@ -177,7 +177,7 @@ impl Room for Folder {
     }
 
     /// Removes an empty map or list.
-    fn rmdir(&self, _at: &SpecialNode, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
+    fn rmdir(&self, _at: &SpecialNode, host: &Host, caller: Caller) -> Result<(), FsError> {
         let path = self.of.clone().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
         let (item, _) = entry::load(host.mount(), &self.place)?;
         let is_empty = match members(&item, Some(&path))? {
@@ -203,7 +203,7 @@ impl Room for AttributeFile {
         find(&item, &self.of).map(attribute_value::text).ok_or(FsError::NotFound)
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (mount, place) = (host.mount(), self.place.clone());
         let (item, _) = entry::load(mount, &place)?;
         let value = find(&item, &self.of);
@@ -215,10 +215,10 @@ impl Room for AttributeFile {
     }
 
     /// Removes the attribute, member or element.
-    fn unlink(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, reply: Reply<()>) {
         let edit = || Edit { path: self.of.clone(), value: None, must: Must::BeThere };
         let there = self.text(at, host.mount(), caller);
-        reply(there.and_then(|_| update(&self.place, &**host, caller, edit())));
+        reply(there.and_then(|_| update(&self.place, host, caller, edit())));
     }
 }
 
@@ -247,8 +247,8 @@ impl Target for AttributeTarget {
     }
 }
 
-impl Execute<dyn Host> for AttributeTarget {
-    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+impl Execute for AttributeTarget {
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
         // The item is gone: nothing is made of one attribute.
         let done = done.after(|outcome| {

@@ -17,7 +17,7 @@ impl Room for Replacing {
         if stat.version == self.1 { Ok(text) } else { Err(FsError::OtherVersion) }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let target = entry::target(host.mount(), &Node::Entry(Box::new(self.0.clone())))?;
         let writer = ItemWriter::stream_replacing(target, Opener { pid: caller.pid, append: flags.append }, self.1);
         Ok(Handle::Item(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))

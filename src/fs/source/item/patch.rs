@@ -26,7 +26,7 @@ impl Room for PatchFile {
         Ok(USAGE.as_bytes().to_vec())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (mount, place) = (host.mount(), self.0.clone());
         let key_schema = mount.schema(place.table())?.key.clone();
         let target = PatchTarget { place, key_schema, strict_keys: mount.options.strict_keys };
@@ -81,8 +81,8 @@ impl PatchTarget {
     }
 }
 
-impl Execute<dyn Host> for PatchTarget {
-    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
+impl Execute for PatchTarget {
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
         let (place, schema) = {
             let state = open.state.lock();
             (state.writer.target().place.clone(), state.writer.target().key_schema.clone())
@@ -101,7 +101,7 @@ struct Merge {
 }
 
 impl Merge {
-    fn attempt(self, host: &Arc<dyn Host>, tries: usize, done: Outcome) {
+    fn attempt(self, host: &Arc<Host>, tries: usize, done: Outcome) {
         let (mut item, precondition) = match entry::load(host.mount(), &self.place) {
             Ok((item, stat)) => (item, Precondition::Version(stat.version)),
             Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),

@@ -9,7 +9,7 @@ use crate::codec::{dynamodb_json, json::document::Document, wire};
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
 use crate::fs::open::prelude::*;
-use crate::fs::write::check::{Judged, LineCheck, TextCheck};
+use crate::fs::write::{Judged, LineCheck, TextCheck};
 use crate::fs::{
     mount::last,
     open::{room::open_text, text::Execute},
@@ -39,7 +39,7 @@ impl Room for UpdateFile {
         Ok(USAGE.replace("{spelling}", literals::SPELLING).into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let key_schema = host.mount().schema(self.0.table())?.key.clone();
         let target = UpdateTarget { place: self.0.clone(), key_schema };
         Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
@@ -162,15 +162,15 @@ fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
     }
 }
 
-impl Execute<dyn Host> for UpdateTarget {
-    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+impl Execute for UpdateTarget {
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
         execute(host, &place, open.writer(), request, done);
     }
 }
 
 /// Carries out an update of the item; an item that is hidden is itself again.
-pub(super) fn execute(host: &Arc<dyn Host>, place: &EntryNode, writer: u32, request: UpdateItemRequest, done: Outcome) {
+pub(super) fn execute(host: &Arc<Host>, place: &EntryNode, writer: u32, request: UpdateItemRequest, done: Outcome) {
     // Before the update, which would else change what the waiting delete then takes with it.
     host.revive_item(place.table(), place.key());
     let (again, place) = (Arc::clone(host), place.clone());

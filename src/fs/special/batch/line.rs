@@ -22,7 +22,7 @@ pub enum Request {
 ///
 /// # Errors
 /// It is no item, key or path of this table.
-pub fn parse(host: &dyn Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) -> Result<Request, FsError> {
+pub fn parse(host: &Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) -> Result<Request, FsError> {
     let table = &schema.name;
     match kind {
         BatchKind::Put => Ok(Request::Put(PutItemRequest::new(table.clone(), item_line::parse(line)?))),
@@ -42,7 +42,7 @@ pub fn parse(host: &dyn Host, schema: &TableSchema, kind: BatchKind, line: &[u8]
 }
 
 /// A key, a whole item, or a path below the table.
-fn key(host: &dyn Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
+fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
     let line = line.trim_ascii();
     if line.starts_with(b"{") {
         return key_of(schema, &item_line::parse(line)?);

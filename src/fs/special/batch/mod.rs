@@ -19,7 +19,7 @@ mod open;
 use super::help;
 use crate::fs::mount::reports::BatchKind;
 use crate::fs::open::prelude::*;
-use crate::fs::{open::names::Names, process::session_of};
+use crate::fs::{open::found::Names, process::session_of};
 
 const RESULT_NAME: &str = "result.json";
 
@@ -85,7 +85,7 @@ impl Room for LinesFile {
         Ok(self.usage.as_bytes().to_vec())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
         let table = at.of_table()?;
         host.mount().schema(table)?;
         Ok(Handle::Special(Arc::new(open::OpenBatch::new(table, self.kind, at.path.clone(), caller))))

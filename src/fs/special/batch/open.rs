@@ -14,7 +14,7 @@ use crate::fs::process::was_killed;
 use crate::fs::{
     open::{
         host::{noted, on_behalf_of},
-        special::OpenSpecial,
+        text::OpenSpecial,
     },
     process::same_process,
 };
@@ -76,7 +76,7 @@ impl OpenBatch {
     }
 
     /// Carries out a call after those before it.
-    fn run(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn run(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
         let again = Arc::clone(host);
         let mut turns = self.turns.lock();
         if turns.is_taken() {
@@ -90,12 +90,12 @@ impl OpenBatch {
         host.run_elsewhere(Box::new(move || self.perform(&again, caller, call, reply)));
     }
 
-    fn perform(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
-        let lines = self.lines_of(&**host, caller, &call);
+    fn perform(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
+        let lines = self.lines_of(host, caller, &call);
         let (host_then, this, of_call) = (Arc::clone(host), Arc::clone(&self), Arc::new(call));
         let call = Arc::clone(&of_call);
         let finish = move || {
-            let ended = noted(&*host_then, caller, of_call.name(), || this.path.clone(), this.outcome(&of_call));
+            let ended = noted(&host_then, caller, of_call.name(), || this.path.clone(), this.outcome(&of_call));
             let is_release = matches!(*of_call, Call::Release);
             if is_release {
                 host_then.mount().batches.closed();
@@ -110,7 +110,7 @@ impl OpenBatch {
         let pending = Arc::new(Pending { left: AtomicUsize::new(lines.len() + 1), finish: Mutex::new(Some(Box::new(finish))) });
         // The end of the file is nobody's call.
         let writer = if caller.pid == 0 { self.opener.pid } else { caller.pid };
-        let by = on_behalf_of(&**host, writer, caller.wait);
+        let by = on_behalf_of(host, writer, caller.wait);
         match host.mount().schema(&self.table) {
             Ok(schema) => lines.into_iter().for_each(|line| self.start((host, &by), &schema, line, &pending)),
             Err(error) => {
@@ -121,13 +121,13 @@ impl OpenBatch {
             }
         }
         if self.kind == BatchKind::Atomic {
-            self.end_transaction((&**host, &by), caller, &call);
+            self.end_transaction((host, &by), caller, &call);
         }
         pending.one_done();
     }
 
     /// The lines that this call completes.
-    fn lines_of(&self, host: &dyn Host, caller: Caller, call: &Call) -> Vec<Line> {
+    fn lines_of(&self, host: &Host, caller: Caller, call: &Call) -> Vec<Line> {
         let mut work = self.work.lock();
         let is_whole = |text: &[u8]| plain_json::parse(text).is_ok();
         let lines = match call {
@@ -153,7 +153,7 @@ impl OpenBatch {
     /// Starts what a line asks for; `pending` hears when it has ended.
     fn start(
         self: &Arc<Self>,
-        (host, by): (&Arc<dyn Host>, &CallContext),
+        (host, by): (&Arc<Host>, &CallContext),
         schema: &TableSchema,
         (number, text): Line,
         pending: &Arc<Pending>,
@@ -166,9 +166,9 @@ impl OpenBatch {
             }
         };
         let (this, pending) = (Arc::clone(self), Arc::clone(pending));
-        match line::parse(&**host, schema, self.kind, &text) {
+        match line::parse(host, schema, self.kind, &text) {
             Err(error) => self.failed(number, &text, error),
-            Ok(Request::Get(key)) => self.get(&**host, number, &text, key),
+            Ok(Request::Get(key)) => self.get(host, number, &text, key),
             Ok(Request::Action(write)) => {
                 let added = self.work.lock().transaction.add(number, &text, write);
                 if let Err(error) = added {
@@ -180,7 +180,7 @@ impl OpenBatch {
                 self.failed(number, &text, FsError::Body(refused.to_owned()));
                 self.work.lock().transaction.begin_anew();
             }
-            Ok(Request::Commit) => self.commit(&**host, by),
+            Ok(Request::Commit) => self.commit(host, by),
             Ok(Request::Put(request)) => {
                 let done = Done::new(by.clone(), move |outcome| this.ended(number, &text, outcome.map(drop), &pending));
                 // Not counted here: `done` counts it when it is durable.
@@ -206,7 +206,7 @@ impl OpenBatch {
         pending.one_done();
     }
 
-    fn get(&self, host: &dyn Host, number: u64, text: &[u8], key: Key) {
+    fn get(&self, host: &Host, number: u64, text: &[u8], key: Key) {
         let source = base(&self.table);
         let read = host.mount().db.text(&source, &EntryKey { index: None, base: key }, TextForm::PlainJson);
         match read {
@@ -270,7 +270,7 @@ impl OpenBatch {
 
     /// The last close by who opened the file carries the transaction out; the end of the file does, when others went on with it. A
     /// writer that is being killed had more to say: nothing is done then.
-    fn end_transaction(&self, (host, by): (&dyn Host, &CallContext), caller: Caller, call: &Call) {
+    fn end_transaction(&self, (host, by): (&Host, &CallContext), caller: Caller, call: &Call) {
         match call {
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
             // `exec 3>F; echo … >&3` closes a copy each time. Of a process that cannot be looked at the end of the file is awaited.
@@ -284,7 +284,7 @@ impl OpenBatch {
         }
     }
 
-    fn commit(&self, host: &dyn Host, by: &CallContext) {
+    fn commit(&self, host: &Host, by: &CallContext) {
         let taken = self.work.lock().transaction.take();
         let Some((numbers, request)) = taken else { return };
         let count = numbers.len() as u64;
@@ -307,7 +307,7 @@ impl OpenBatch {
 
 impl OpenSpecial for OpenBatch {
     /// The items that were asked for, each byte once; `get` only.
-    fn read(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
         let taken = self.report(|report| {
             let count = size.min(report.items.len());
             report.items.drain(..count).collect::<Vec<u8>>()
@@ -315,7 +315,7 @@ impl OpenSpecial for OpenBatch {
         reply(Ok(Bytes::own(taken.unwrap_or_default())));
     }
 
-    fn call(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
         match call {
             Call::Truncate(_) | Call::Fsync => reply(Ok(())),
             call => self.run(host, caller, call, reply),

@@ -115,7 +115,7 @@ impl Room for SavedFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (Self::Request(name), mount) = (self, host.mount()) else { return Err(FsError::Derived) };
         check_name(name)?;
         let target = RequestTarget { schema: mount.schema(table_of(at)?)?, name: name.clone() };
@@ -124,25 +124,25 @@ impl Room for SavedFile {
     }
 
     /// On a thread for what takes long.
-    fn unlink(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, reply: Reply<()>) {
         let name = match self {
             Self::Directory => return reply(Err(FsError::IsDirectory)),
             Self::Request(name) | Self::Link(name) => name.clone(),
         };
         let (again, at) = (Arc::clone(host), at.clone());
         host.run_elsewhere(Box::new(move || {
-            let removed = remove(&at, &name, &*again, caller);
-            reply(noted(&*again, caller, "unlink", || at.path.clone(), removed));
+            let removed = remove(&at, &name, &again, caller);
+            reply(noted(&again, caller, "unlink", || at.path.clone(), removed));
         }));
     }
 
-    fn symlink(&self, at: &SpecialNode, host: &dyn Host, name: &str, target: &str) -> Result<Node, FsError> {
+    fn symlink(&self, at: &SpecialNode, host: &Host, name: &str, target: &str) -> Result<Node, FsError> {
         save_link(host, table_of(at)?, name, target)?;
         Ok(link_node(at, name))
     }
 
     /// Only to a name of its own form.
-    fn rename(&self, at: &SpecialNode, host: &dyn Host, to: &str, replace: bool) -> Result<(), FsError> {
+    fn rename(&self, at: &SpecialNode, host: &Host, to: &str, replace: bool) -> Result<(), FsError> {
         let (Self::Request(from) | Self::Link(from)) = self else { return Err(FsError::Derived) };
         if from.ends_with(SUFFIX) != to.ends_with(SUFFIX) {
             return Err(FsError::Invalid("the name of a saved request ends in .json, that of a link does not"));
@@ -173,7 +173,7 @@ fn saved(mount: &Mount, table: &TableName, name: &str) -> Result<Option<SavedQue
 ///
 /// # Errors
 /// `Exists`, a bad name or a bad clause in the target, or there are too many.
-pub fn save_link(host: &dyn Host, table: &TableName, name: &str, target: &str) -> Result<(), FsError> {
+pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Result<(), FsError> {
     check_link_name(name)?;
     check_target(host, table, target)?;
     let change = SavedQueryChange::Put { name: name.to_owned(), form: SavedForm::Link(target.to_owned()), replace: false };
@@ -189,12 +189,12 @@ fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> R
     }
 }
 
-fn remove(at: &Special, name: &str, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
+fn remove(at: &Special, name: &str, host: &Host, caller: Caller) -> Result<(), FsError> {
     let table = table_of(at)?;
-    host.may_delete(table, caller)?;
+    host.rm_guard.may_delete(table, caller)?;
     let saved = saved(host.mount(), table, name)?.ok_or(FsError::NotFound)?;
     change_saved(host.mount(), table, SavedQueryChange::Remove { name: name.to_owned() })?;
-    host.removed_saved(caller, table, name, saved.form);
+    host.rm_guard.removed_saved(caller, table, name, saved.form);
     Ok(())
 }
 
@@ -211,7 +211,7 @@ fn check_link_name(name: &str) -> Result<(), FsError> {
 }
 
 /// A target is a path to a query of the same table, whose clauses are all right, or to one of its results.
-fn check_target(host: &dyn Host, table: &TableName, target: &str) -> Result<(), FsError> {
+fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsError> {
     let fault = |message: String| FsError::Clause {
         message,
         hint: "a saved query points to a query of its own table: ln -s '../query/@pk=u1/desc' queries/latest".to_owned(),

@@ -44,8 +44,8 @@ impl Target for RequestTarget {
     }
 }
 
-impl Execute<dyn Host> for RequestTarget {
-    fn execute(host: &Arc<dyn Host>, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
+impl Execute for RequestTarget {
+    fn execute(host: &Arc<Host>, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
         let again = Arc::clone(host);
         host.run_elsewhere(Box::new(move || {
             done.tell(match again.mount().db.change_saved_queries(&table, change) {

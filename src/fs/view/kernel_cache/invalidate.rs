@@ -17,11 +17,10 @@
 //! was kept is over by itself.
 
 use super::{Invalidation, KernelCache, Name, item_of, name_of_entry};
-use crate::fs::node::ROOT_INO;
 use crate::fs::node::inode_table::Mark;
+use crate::fs::node::{ROOT_INO, item_number};
 use crate::fs::open::prelude::*;
 use crate::fs::path;
-use crate::fs::source::entry::item_number;
 use crate::model::api::{Committed, Then, Written};
 
 /// Nodes that the kernel may know: they take some 30 MB here, and twelve times that of the kernel's own memory, which it gives back when
@@ -74,7 +73,7 @@ impl KernelCache {
         let name = || name_of(&written.table, &written.key);
         match written.version {
             // For whom a look at the item matters, that begins with its name.
-            Some(version) if self.read_versions.is_to_be_seen(ino, version) => Some(Invalidation::Changed(name(), ino)),
+            Some(version) if self.host.read_versions.is_to_be_seen(ino, version) => Some(Invalidation::Changed(name(), ino)),
             _ if wait == WaitPolicy::Settled => None,
             Some(_) => Some(Invalidation::Written(name(), ino)),
             None => Some(Invalidation::Gone(name(), ino)),
@@ -105,10 +104,10 @@ impl KernelCache {
             && !self.is_evicting.swap(true, Ordering::AcqRel)
             && let Some(cache) = self.me.upgrade()
         {
-            self.workers.run(Box::new(move || {
+            self.host.run_elsewhere(move || {
                 cache.evict();
                 cache.is_evicting.store(false, Ordering::Release);
-            }));
+            });
         }
     }
 

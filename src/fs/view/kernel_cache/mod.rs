@@ -1,11 +1,9 @@
 //! What the kernel keeps of the view's answers, behind one interface: [`KernelCache`].
 //!
 //! ```text
-//! mod.rs           the lease: when anything may be kept, and what is known of it
+//! mod.rs           the lease: when anything may be kept, and what is known of it; what is about to be renamed, and who lists names only
 //! policy.rs        what may be kept of an answer, and for how long
 //! invalidate.rs    what ends when something is committed, who is told, and who waits for that
-//! moving.rs        items that are about to be renamed, which are not kept
-//! name_readers.rs  who lists names only, and is told no attributes
 //! ```
 //!
 //! # The protocol
@@ -30,23 +28,18 @@
 //!    after a process that was killed writes nothing for as long; and a kernel that waits for the dead is let go by `cli::watchdog`.
 
 mod invalidate;
-mod moving;
-mod name_readers;
 mod policy;
 
 use std::path::PathBuf;
 
 use parking_lot::RwLock;
 
-use super::notes::Reads;
-use super::workers::Workers;
 use crate::fs::node::inode_table::InodeTable;
 use crate::fs::open::handle::Handles;
 use crate::fs::open::prelude::*;
+use crate::fs::recent::Seldom;
 use crate::model::api::{CommitObserver, Committed, Then};
 use crate::store::Keeper;
-use moving::Moving;
-use name_readers::NameReaders;
 use std::sync::{
     OnceLock, Weak,
     atomic::{AtomicBool, AtomicU64},
@@ -55,11 +48,9 @@ use std::sync::{
 /// See the module.
 pub struct KernelCache {
     me: Weak<Self>,
-    mount: Arc<Mount>,
+    host: Arc<Host>,
     inodes: Arc<InodeTable>,
     handles: Arc<Handles>,
-    read_versions: Arc<Reads>,
-    workers: Arc<Workers>,
     pub name_readers: NameReaders,
     moving: Moving,
     is_on: AtomicBool,
@@ -119,19 +110,12 @@ impl CommitObserver for Commits {
 impl KernelCache {
     /// One that is off.
     #[must_use]
-    pub fn new(
-        mount: Arc<Mount>,
-        (inodes, handles): (Arc<InodeTable>, Arc<Handles>),
-        read_versions: Arc<Reads>,
-        workers: Arc<Workers>,
-    ) -> Arc<Self> {
+    pub fn new(host: Arc<Host>, inodes: Arc<InodeTable>, handles: Arc<Handles>) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
-            mount,
+            host,
             inodes,
             handles,
-            read_versions,
-            workers,
             name_readers: NameReaders::default(),
             moving: Moving::default(),
             is_on: AtomicBool::default(),
@@ -165,11 +149,11 @@ impl KernelCache {
     /// # Errors
     /// Those of the database.
     pub fn keep_while_alone(&self) -> Result<(), Error> {
-        if self.mount.options.keep_text {
+        if self.host.mount().options.keep_text {
             // A text that is forgotten ends no version, and nobody would tell the kernel that the size is another.
             return Ok(());
         }
-        self.mount.db.keep_alone(Arc::new(LeaseHolder(self.me.clone())))
+        self.host.mount().db.keep_alone(Arc::new(LeaseHolder(self.me.clone())))
     }
 
     /// The mount is to go: its kernel keeps nothing any more, and will not.
@@ -190,7 +174,7 @@ impl KernelCache {
         if observer.is_some() || self.is_over.load(Ordering::SeqCst) {
             return;
         }
-        match self.mount.db.observe(&commits) {
+        match self.host.mount().db.observe(&commits) {
             Ok(()) => {
                 *observer = Some(commits);
                 self.was_on.store(true, Ordering::SeqCst);
@@ -206,7 +190,7 @@ impl KernelCache {
         // Of what was marked before, answers may be on their way; nothing is marked after.
         self.drop_all_marked();
         if let Some(observer) = observer {
-            self.mount.db.unobserve(&observer);
+            self.host.mount().db.unobserve(&observer);
         }
     }
 
@@ -301,5 +285,121 @@ pub fn is_own_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
         }
         (_, None) => true,
         _ => false,
+    }
+}
+
+const UNUSED_MAX: u8 = 4;
+const THREADS_MAX: usize = 1_000;
+const READER_MS: u64 = 60_000;
+
+/// Who looks at what it lists: to a program that reads names only, as `find -name`, attributes are told for nothing, and each costs the
+/// kernel a node.
+///
+/// The kernel asks for attributes at the beginning of every listing, and then again as long as names are looked up. A thread that goes
+/// on by names [`UNUSED_MAX`] times, and has looked at no item meanwhile, is told no attributes at the beginning any more, until it
+/// looks at one. Threads are named as the kernel does.
+#[derive(Debug, Default)]
+pub struct NameReaders {
+    /// How often a thread was told attributes in vain.
+    unused: Seldom<Recent<u32, u8, THREADS_MAX, READER_MS>>,
+}
+
+impl NameReaders {
+    /// The thread was told attributes, and goes on by names.
+    pub fn reads_names(&self, thread: u32) {
+        let now_ms = now_ms();
+        self.unused.change(|unused| {
+            let before = unused.get(&thread, now_ms).copied().unwrap_or_default();
+            unused.keep(thread, before.saturating_add(1), now_ms)
+        });
+    }
+
+    /// The thread looks at an item.
+    pub fn looks(&self, thread: u32) {
+        if !self.unused.is_empty() {
+            self.unused.change(|unused| unused.remove(&thread));
+        }
+    }
+
+    /// Are attributes told it in vain?
+    pub fn is_reader_of_names(&self, thread: u32) -> bool {
+        self.unused.is_any(|unused| unused.get(&thread, now_ms()).is_some_and(|times| *times >= UNUSED_MAX))
+    }
+}
+
+/// How long a rename may take to come again.
+const MOVING_MS: u64 = 10_000;
+const MOVING_MAX: usize = 1_000;
+
+/// Inode numbers of items that are about to be renamed: the kernel moves what it knows of the old name to the new one, whose inode number is
+/// another. So it is not to keep their names until they are.
+#[derive(Debug, Default)]
+pub struct Moving {
+    /// With the thread that renames, and whether it has looked the name up since, by which the kernel keeps it no more. Not by another
+    /// thread's look: the kernel takes the answer to that when it likes.
+    inos: Seldom<Recent<(u64, u32), bool, MOVING_MAX, MOVING_MS>>,
+}
+
+impl Moving {
+    /// It is about to be renamed by that thread. Does the kernel keep its name no more?
+    pub fn begin(&self, ino: u64, thread: u32) -> bool {
+        let now_ms = now_ms();
+        self.inos.change(|inos| {
+            let is_ready = inos.get(&(ino, thread), now_ms) == Some(&true);
+            inos.keep((ino, thread), is_ready, now_ms);
+            is_ready
+        })
+    }
+
+    /// It was renamed, or not.
+    pub fn end(&self, ino: u64, thread: u32) {
+        self.inos.change(|inos| inos.remove(&(ino, thread)));
+    }
+
+    /// Is it about to be renamed?
+    pub fn holds(&self, ino: u64) -> bool {
+        self.inos.is_any(|inos| inos.any(|(of, _)| *of == ino, now_ms()))
+    }
+
+    /// The same; that thread looks it up, and is answered so that it is not kept.
+    pub fn is_looked_up(&self, ino: u64, thread: u32) -> bool {
+        if !self.holds(ino) {
+            return false;
+        }
+        self.inos.change(|inos| {
+            if let Some(is_ready) = inos.get_mut(&(ino, thread), now_ms()) {
+                *is_ready = true;
+            }
+        });
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reads_names_only_is_told_no_attributes_until_it_looks() {
+        let readers = NameReaders::default();
+        (1..UNUSED_MAX).for_each(|_| readers.reads_names(7));
+        assert!(!readers.is_reader_of_names(7));
+        readers.reads_names(7);
+        assert_eq!([7, 8].map(|thread| readers.is_reader_of_names(thread)), [true, false]);
+        readers.looks(7);
+        assert!(!readers.is_reader_of_names(7));
+    }
+
+    #[test]
+    fn a_rename_goes_on_when_who_asked_for_it_has_looked_the_name_up_since() {
+        let moving = Moving::default();
+        assert!(!moving.is_looked_up(1, 7));
+        assert!(!moving.begin(1, 7) && !moving.begin(1, 7), "nobody has looked it up");
+        assert!(moving.is_looked_up(1, 8) && moving.holds(1) && !moving.begin(1, 7), "another has");
+        assert!(moving.is_looked_up(1, 7) && !moving.is_looked_up(2, 7));
+        assert!(!moving.begin(1, 8) && moving.begin(1, 7));
+        moving.end(1, 7);
+        moving.end(1, 8);
+        assert!(!moving.is_looked_up(1, 7) && !moving.begin(1, 7));
     }
 }

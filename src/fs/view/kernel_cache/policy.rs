@@ -7,7 +7,7 @@
 //! | nobody ends anything once this process is killed | nothing is kept longer than [`KEEP`] at a time |
 //! | what a process may do can hang on its having looked | kept is only what is the same for all, see [`KernelCache::item_lasting`] |
 //! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer tells nothing that lasts of the name of an item ([`KernelCache::lasting_name`]) |
-//! | a rename moves what the kernel knows of an item's old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::moving`]) |
+//! | a rename moves what the kernel knows of an item's old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::Moving`]) |
 
 use super::{Invalidation, KernelCache, item_of, name_of_entry};
 use crate::fs::node::attr::Lasting;
@@ -64,14 +64,14 @@ impl KernelCache {
 
     /// What the kernel may keep of an item whose attributes were read after it was marked, and which is not about to be renamed, as long
     /// as nothing makes it another for one process than for the rest: no handle of it is open, whose text may be of another version; no
-    /// process that read it has yet to see its present version (`notes.rs`); it is not being created, which has no version.
+    /// process that read it has yet to see its present version (`optimistic_lock.rs`); it is not being created, which has no version.
     fn item_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
         let ino = attr.ino;
         let is_kept = self.is_on()
             && attr.version != 0
             && attr.links > 0
             && !self.handles.is_open(ino)
-            && self.read_versions.may_be_kept(ino, caller.pid, attr.version);
+            && self.host.read_versions.may_be_kept(ino, caller.pid, attr.version);
         if is_kept { Lasting { name: KEEP, attr: KEEP } } else { Lasting::NOT }
     }
 

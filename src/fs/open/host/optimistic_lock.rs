@@ -10,26 +10,44 @@
 //!   LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so a look counts from the thread's next
 //!   call on.
 //!
-//! The kernel may answer looks from what it keeps ([`super::kernel_cache`]), but only while all notes of the item are of the version that it
+//! The kernel may answer looks from what it keeps (`fs::view::kernel_cache`), but only while all notes of the item are of the version that it
 //! keeps: such a look changes no note.
 //!
 //! A note ends after [`NOTE_AGE_MAX`], with its process, or when the process deletes the item. Memory is bounded: beyond
 //! [`NOTES_MAX`] the notes of processes that have ended go, then the oldest.
+//!
+//! Who is refused a write hears which attributes somebody else changed, and who that was: for that the texts that were read of late are
+//! kept by their versions.
+
+use std::fmt;
+use std::time::Instant;
 
 use foldhash::HashMap;
 
-use crate::fs::open::prelude::*;
+use crate::codec::dynamodb_json;
+use crate::fs::error::what_to_do;
+use crate::fs::mount::{Mount, text::Text};
+use crate::fs::node::{EntryNode, Node, base, entry_ino, item_number};
+use crate::fs::prelude::*;
 use crate::fs::process::{Process, Processes, name_of};
-use std::time::Instant;
+use crate::fs::recent::Weighed;
 
 /// Notes kept.
-pub const NOTES_MAX: usize = 10_000;
+const NOTES_MAX: usize = 10_000;
 /// What is left of them when there were too many.
 const NOTES_LEFT: usize = NOTES_MAX / 2;
 /// How long a note counts.
 const NOTE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 /// Items of which it is known who wrote them last.
 const WRITERS_MAX: usize = 10_000;
+/// Texts kept: nobody is refused a write for a version that is not noted.
+const TEXTS_MAX: usize = NOTES_MAX;
+/// Bytes of all texts and of what keeps them.
+const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes that a text costs beside its own.
+const ENTRY_BYTES: usize = 128;
+/// Attributes that are named in one part of the sentence.
+const NAMES_MAX: usize = 6;
 
 #[derive(Debug)]
 struct Note {
@@ -79,17 +97,25 @@ struct Noted {
 
 /// See the module. An item is named by its inode number.
 #[derive(Debug, Default)]
-pub struct Reads {
+pub struct ReadVersions {
     processes: Processes,
     state: Mutex<Noted>,
+    /// By the version that each is of, which never changes.
+    texts: Mutex<Weighed<Version, (TextForm, Arc<Text>), TEXTS_MAX, TEXT_BYTES_MAX>>,
 }
 
-impl Reads {
+impl ReadVersions {
     /// A thread read this version.
     pub fn note(&self, item: u64, thread: u32, version: Version) {
         if let Some(process) = self.processes.of(thread) {
             self.state.lock().note(item, process, version, Instant::now());
         }
+    }
+
+    /// A thread read this text of an item of a table.
+    pub fn read(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<Text>) {
+        self.note(entry_ino(&entry.source, &entry.key, TextForm::PlainJson), thread, version);
+        self.keep(version, entry.form, text);
     }
 
     /// Has any process read the item? Then the caller's must be found out.
@@ -184,6 +210,82 @@ impl Reads {
     pub fn forget_all(&self, item: u64) {
         self.state.lock().retain(item, |_| false);
     }
+
+    /// Keeps the text of a version.
+    pub fn keep(&self, version: Version, form: TextForm, text: &Arc<Text>) {
+        let mut texts = self.texts.lock();
+        if texts.get(&version).is_none() {
+            texts.keep(version, (form, Arc::clone(text)), text.bytes.len() + ENTRY_BYTES);
+        }
+    }
+
+    /// The same, if there is room for it.
+    pub fn keep_text(&self, mount: &Mount, version: Version, form: TextForm, text: &[u8]) {
+        if let Ok(text) = Text::new(text.to_vec(), &mount.budget) {
+            self.keep(version, form, &text);
+        }
+    }
+
+    /// Keeps an item as it is now, unless its text of that version is known.
+    pub fn see(&self, mount: &Mount, source: &Source, base: Key, version: Version) {
+        let (form, is_known) = (TextForm::PlainJson, self.texts.lock().get(&version).is_some());
+        if !is_known && let Ok(Some((text, stat))) = mount.db.text(source, &EntryKey { index: None, base }, form) {
+            self.keep_text(mount, stat.version, form, &text);
+        }
+    }
+
+    /// The item as it was in that version, if it is known.
+    fn item(&self, version: Version) -> Option<Item> {
+        let (form, text) = self.texts.lock().get(&version).cloned()?;
+        match form {
+            TextForm::PlainJson => plain_json::parse(&text.bytes).ok(),
+            TextForm::DynamoDbJson => dynamodb_json::parse(&text.bytes).ok(),
+        }
+    }
+
+    /// The lines of `.ddb/errors/last` below the first for a write that was held against a version that is not there any more.
+    pub fn stale_report(
+        &self,
+        mount: &Mount,
+        error: &FsError,
+        item: (&TableName, &Key),
+        since: Version,
+        unchanged: &str,
+    ) -> String {
+        let (table, key) = item;
+        let entry = EntryKey { index: None, base: key.clone() };
+        let Ok(now) = mount.db.text(&base(table), &entry, TextForm::PlainJson) else {
+            return format!("  {error}\n  hint: {} {unchanged}\n", what_to_do(error));
+        };
+        let writer = self.writer(item_number(table, key), now.as_ref().map(|(_, stat)| stat.version));
+        let writer = writer.map_or("somebody else".to_owned(), |writer| format!("{} (process {})", writer.name, writer.process.id));
+        let Some((text, _)) = now else { return deleted_report(&writer) };
+        let told = match error {
+            FsError::OtherVersion => error.to_string(),
+            _ => format!("the item was changed by {writer} since it was read"),
+        };
+        let what = self.what_differs(mount, table, since, &text).map(|what| format!(": {what}")).unwrap_or_default();
+        format!("  {told}{what}\n  hint: {} {unchanged}\n", what_to_do(error))
+    }
+
+    /// Which attributes of an item's text are not those of an earlier version, if that is known.
+    fn what_differs(&self, mount: &Mount, table: &TableName, since: Version, text: &[u8]) -> Option<String> {
+        let (before, after) = (self.item(since)?, plain_json::parse(text).ok()?);
+        let schema = mount.schema(table).ok()?;
+        let is_key = |name: &str| schema.key.attributes().any(|key| key.name == name);
+        Some(Difference::of(&before, &after, &is_key).to_string())
+    }
+}
+
+/// What [`ReadVersions`] calls the item that is the node of this inode number.
+#[must_use]
+pub fn tracked(node: &Node, ino: u64) -> Option<u64> {
+    match node {
+        Node::Entry(entry) if entry.source.index.is_some() => None,
+        Node::Entry(entry) if entry.form == TextForm::PlainJson => Some(ino),
+        Node::Entry(entry) => Some(entry_ino(&entry.source, &entry.key, TextForm::PlainJson)),
+        _ => None,
+    }
 }
 
 impl Noted {
@@ -262,9 +364,53 @@ impl Noted {
     }
 }
 
+/// Which attributes are not the same.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Difference<'i> {
+    changed: Vec<&'i str>,
+    added: Vec<&'i str>,
+    removed: Vec<&'i str>,
+}
+
+fn deleted_report(writer: &str) -> String {
+    let hint = "write the text to a new file of that name; with -o lww the last writer wins. The item stays deleted.";
+    format!("  the item was deleted by {writer} since it was read\n  hint: {hint}\n")
+}
+
+impl<'i> Difference<'i> {
+    /// A written text may lack the attributes of the key, which the name says.
+    fn of(before: &'i Item, after: &'i Item, is_key: &dyn Fn(&str) -> bool) -> Self {
+        let mut difference = Self::default();
+        for (name, value) in after.0.iter().filter(|(name, _)| !is_key(name)) {
+            match before.get(name) {
+                None => difference.added.push(name),
+                Some(old) if old != value => difference.changed.push(name),
+                Some(_) => {}
+            }
+        }
+        let removed = before.0.keys().filter(|name| !is_key(name) && after.get(name).is_none());
+        difference.removed.extend(removed.map(String::as_str));
+        difference
+    }
+}
+
+impl fmt::Display for Difference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [("another value", &self.changed), ("new", &self.added), ("gone", &self.removed)];
+        let parts = parts.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
+            let more = names.len().saturating_sub(NAMES_MAX);
+            let shown = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+            if more == 0 { format!("{what}: {shown}") } else { format!("{what}: {shown} and {more} more") }
+        });
+        let parts: Vec<String> = parts.collect();
+        f.write_str(&if parts.is_empty() { "nothing differs any more".to_owned() } else { parts.join("; ") })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::budget::Budget;
 
     const ONE: Process = Process { id: 7, started: 1 };
 
@@ -275,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_process_is_told_the_version_it_read_last() {
-        let reads = Reads::default();
+        let reads = ReadVersions::default();
         assert_eq!(reads.version(1, me()), None);
         reads.note(1, me(), 7);
         reads.note(1, me(), 8);
@@ -308,7 +454,7 @@ mod tests {
     #[test]
     fn a_look_counts_unless_it_was_for_an_open() {
         let check = |calls: &[&str], expected: Version| {
-            let reads = Reads::default();
+            let reads = ReadVersions::default();
             reads.note(1, me(), 5);
             for call in calls {
                 match *call {
@@ -330,7 +476,7 @@ mod tests {
 
     #[test]
     fn the_kernel_may_answer_for_a_version_that_all_who_are_there_know() {
-        let reads = Reads::default();
+        let reads = ReadVersions::default();
         assert!(reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5), "nobody read it");
         reads.note(1, me(), 5);
         reads.looked_up(1, me());
@@ -351,7 +497,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_who_has_ended_goes_first() {
-        let reads = Reads::default();
+        let reads = ReadVersions::default();
         reads.note(u64::MAX, me(), 1);
         let mut state = reads.state.lock();
         for item in 0..3 * NOTES_MAX as u64 {
@@ -366,7 +512,7 @@ mod tests {
 
     #[test]
     fn of_living_processes_the_oldest_notes_go() {
-        let (reads, later) = (Reads::default(), Duration::from_nanos(1));
+        let (reads, later) = (ReadVersions::default(), Duration::from_nanos(1));
         let (process, now) = (reads.processes.of(me()).unwrap(), Instant::now());
         let mut state = reads.state.lock();
         for item in 0..3 * NOTES_MAX as u64 {
@@ -374,5 +520,34 @@ mod tests {
         }
         let last = 3 * NOTES_MAX as u64 - 1;
         assert!(state.count <= NOTES_MAX && !state.notes.contains_key(&0) && state.notes.contains_key(&last));
+    }
+
+    #[test]
+    fn attributes_are_told_by_what_became_of_them() {
+        let check = |before: &str, after: &str, expected: &str| {
+            let item = |text: &str| plain_json::parse(text.as_bytes()).unwrap();
+            let (before, after) = (item(before), item(after));
+            assert_eq!(Difference::of(&before, &after, &|name| name == "id").to_string(), expected);
+        };
+        check(r#"{"a":1,"b":1,"c":1}"#, r#"{"id":"x","a":2,"b":1,"d":1}"#, "another value: a; new: d; gone: c");
+        check(r#"{"a":1}"#, r#"{"id":"x","a":1.0}"#, "nothing differs any more");
+        check("{}", r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#, "new: a, b, c, d, e, f and 2 more");
+    }
+
+    #[test]
+    fn memory_of_texts_is_bounded_and_the_newest_stay() {
+        let seen = ReadVersions::default();
+        let text = format!("{{\"a\":\"{}\"}}", "x".repeat(100 * 1024)).into_bytes();
+        let text = Text::new(text, &Budget::new(1 << 20)).unwrap();
+        (0..1_000).for_each(|version| seen.keep(version, TextForm::PlainJson, &text));
+        let (count, bytes) = {
+            let texts = seen.texts.lock();
+            (texts.len(), texts.bytes())
+        };
+        assert!(bytes <= TEXT_BYTES_MAX && count > 10, "{count} texts of {bytes} bytes");
+        assert!(seen.item(0).is_none() && seen.item(999).is_some());
+        (1_000..1_000 + 2 * TEXTS_MAX as u64).for_each(|version| seen.keep(version, TextForm::PlainJson, &Arc::default()));
+        let texts = seen.texts.lock();
+        assert_eq!((texts.len(), texts.bytes()), (TEXTS_MAX, TEXTS_MAX * ENTRY_BYTES));
     }
 }

@@ -1,21 +1,64 @@
-//! Reads that wait until there is something to read: `stream/follow`, `.ddb/accesslog`.
+//! Threads for calls that may take long, so that the event threads stay free: a query's result can be as long as its table. And one for
+//! reads that wait for what has not happened yet: `stream/follow`, `.ddb/accesslog`.
 //!
 //! | difficulty | solved by |
 //! |---|---|
+//! | several readers of whole tables must not make everybody else's calls wait in line | threads are made as they are needed, many, and end when idle: the system shares the processors among them |
+//! | a refused write must not wait behind scans and table drops | what ends soon has threads of its own: [`Workers::run`], [`Workers::run_long`] |
 //! | readers may wait for ever, and the event threads serve everybody | one thread of their own asks for all of them, woken by commits; it lives while anybody waits |
 //! | the kernel does not return from a read, not even for SIGKILL, before it is answered; FUSE_INTERRUPT does not reach us | a reader's pending signals are in `/proc`: they are looked at each [`SLICE`], and the read then ends with EINTR, as from a pipe |
 //! | a reader in another pid namespace shows no signals | its read ends with EINTR each [`BLIND_SLICE`]; most programs read again |
 //! | a mount must end while somebody waits | every read then ends as at the end of a file |
 
-use crate::fs::open::host::{Awaited, WAITING_MAX};
-use crate::fs::open::prelude::*;
+use crate::database::pool::{Pool, WithoutThread};
+use crate::fs::mount::Mount;
+use crate::fs::open::{Bytes, Reply};
+use crate::fs::prelude::*;
 use crate::fs::process::has_signal;
 use std::{sync::Weak, time::Instant};
 
+/// Calls at a time that end soon: they wait for a commit at most.
+const SHORT_MAX: usize = 8;
+/// Calls at a time that may read or drop a whole table; more wait in line.
+const LONG_MAX: usize = 32;
+
+/// See the module. Threads start with work and end when they are idle or this is dropped.
+#[derive(Debug)]
+pub struct Workers {
+    short: Pool,
+    long: Pool,
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self {
+            short: Pool::new("ddbfs-short", SHORT_MAX, WithoutThread::Here),
+            long: Pool::new("ddbfs-query", LONG_MAX, WithoutThread::Here),
+        }
+    }
+}
+
+impl Workers {
+    /// Runs what ends soon on another thread, or here when the system has no thread for us.
+    pub fn run(&self, work: impl FnOnce() + Send + 'static) {
+        self.short.run(Box::new(work));
+    }
+
+    /// Runs what may take as long as reading or dropping a table.
+    pub fn run_long(&self, work: impl FnOnce() + Send + 'static) {
+        self.long.run(Box::new(work));
+    }
+}
+
+/// Reads that may wait at a time.
+pub const WAITING_MAX: usize = 64;
 /// How long nobody looks for signals: a reader ends so soon after Ctrl-C.
 const SLICE: Duration = Duration::from_millis(200);
 /// How long a read waits whose process cannot be looked at.
 const BLIND_SLICE: Duration = Duration::from_secs(1);
+
+/// What a read waits for: asked again and again until it has bytes or fails.
+pub type Awaited = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>, FsError> + Send>;
 
 struct Waiting {
     caller: Caller,
@@ -55,16 +98,9 @@ impl WaitingReads {
         mut awaited: Awaited,
         reply: Reply<Bytes>,
     ) -> Option<Reply<Bytes>> {
-        match awaited(mount) {
-            Ok(None) => {}
-            Ok(Some(bytes)) => {
-                reply(Ok(Bytes::own(bytes)));
-                return None;
-            }
-            Err(error) => {
-                reply(Err(error));
-                return None;
-            }
+        if let Some(answer) = awaited(mount).transpose() {
+            reply(answer.map(Bytes::own));
+            return None;
         }
         let mut readers = self.readers.lock();
         if readers.is_ended {
@@ -85,7 +121,7 @@ impl WaitingReads {
                     log::error!("cannot start the thread of waiting reads: {error}");
                     let refused = std::mem::take(&mut readers.waiting);
                     drop(readers);
-                    answer_all(refused, &|| Err(FsError::Busy("the system has no thread left")));
+                    refused.into_iter().for_each(|reader| (reader.reply)(Err(FsError::Busy("the system has no thread left"))));
                 }
             }
         }
@@ -98,13 +134,13 @@ impl WaitingReads {
         readers.is_ended = true;
         let waiting = std::mem::take(&mut readers.waiting);
         drop(readers);
-        answer_all(waiting, &|| Ok(Bytes::own(Vec::new())));
+        end_all(waiting);
     }
 
     /// Ends every read that waits now, as at the end of a file; later ones wait.
     pub fn release(&self) {
         let waiting = std::mem::take(&mut self.readers.lock().waiting);
-        answer_all(waiting, &|| Ok(Bytes::own(Vec::new())));
+        end_all(waiting);
     }
 
     /// One look at every reader; false when nobody waits any more.
@@ -121,7 +157,7 @@ impl WaitingReads {
         readers.in_hand = 0;
         if readers.is_ended {
             drop(readers);
-            answer_all(kept, &|| Ok(Bytes::own(Vec::new())));
+            end_all(kept);
             return true;
         }
         readers.waiting.extend(kept);
@@ -130,10 +166,9 @@ impl WaitingReads {
     }
 }
 
-fn answer_all(waiting: Vec<Waiting>, answer: &dyn Fn() -> Result<Bytes, FsError>) {
-    for reader in waiting {
-        (reader.reply)(answer());
-    }
+/// As at the end of a file.
+fn end_all(waiting: Vec<Waiting>) {
+    waiting.into_iter().for_each(|reader| (reader.reply)(Ok(Bytes::own(Vec::new()))));
 }
 
 fn serve(reads: &Weak<WaitingReads>, mount: &Weak<Mount>) {
@@ -153,16 +188,62 @@ fn serve(reads: &Weak<WaitingReads>, mount: &Weak<Mount>) {
 
 /// Answers a reader if there is something to say; else gives it back.
 fn look(mount: &Mount, mut waiting: Waiting) -> Option<Waiting> {
-    match (waiting.awaited)(mount) {
-        Ok(Some(bytes)) => (waiting.reply)(Ok(Bytes::own(bytes))),
-        Err(error) => (waiting.reply)(Err(error)),
-        Ok(None) => {
-            let is_interrupted = has_signal(waiting.caller.pid).unwrap_or_else(|| waiting.since.elapsed() >= BLIND_SLICE);
-            if !is_interrupted {
-                return Some(waiting);
-            }
-            (waiting.reply)(Err(FsError::Interrupted));
-        }
+    if let Some(answer) = (waiting.awaited)(mount).transpose() {
+        (waiting.reply)(answer.map(Bytes::own));
+    } else if has_signal(waiting.caller.pid).unwrap_or_else(|| waiting.since.elapsed() >= BLIND_SLICE) {
+        (waiting.reply)(Err(FsError::Interrupted));
+    } else {
+        return Some(waiting);
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn work_is_done_elsewhere_and_a_panic_ends_only_itself() {
+        let workers = Workers::default();
+        let (sender, receiver) = channel();
+        for number in 0..20 {
+            let sender = sender.clone();
+            workers.run(Box::new(move || {
+                assert!(number % 2 == 0, "an odd one");
+                sender.send((number, std::thread::current().id())).unwrap();
+            }));
+        }
+        drop(sender);
+        let mut done: Vec<_> = receiver.iter().collect();
+        assert!(done.iter().all(|(_, thread)| *thread != std::thread::current().id()));
+        done.sort_by_key(|(number, _)| *number);
+        assert_eq!(done.into_iter().map(|(number, _)| number).collect::<Vec<i32>>(), (0..20).step_by(2).collect::<Vec<_>>());
+    }
+
+    /// Work of either kind that does not end keeps neither the other kind nor a few more of its own from being done.
+    #[test]
+    fn long_work_is_not_in_the_way() {
+        let workers = Workers::default();
+        let (end, ended) = channel::<()>();
+        let ended = Arc::new(Mutex::new(ended));
+        let (sender, receiver) = channel();
+        for _ in 0..2 * LONG_MAX {
+            let ended = Arc::clone(&ended);
+            workers.run_long(Box::new(move || {
+                let _ = ended.lock().recv();
+            }));
+        }
+        let short = sender.clone();
+        workers.run(Box::new(move || short.send("short").unwrap()));
+        assert_eq!(receiver.recv().unwrap(), "short");
+        drop(end);
+        workers.run_long(Box::new(move || sender.send("long").unwrap()));
+        assert_eq!(receiver.recv().unwrap(), "long");
+        assert!(workers.long.threads() <= LONG_MAX);
+    }
 }

@@ -1,0 +1,310 @@
+//! Deletes of items that were renamed away: a thread performs each when it is due, and parks the item's text. Scratch files, which such
+//! items become.
+
+use std::thread::JoinHandle;
+
+use parking_lot::Condvar;
+
+use super::optimistic_lock::ReadVersions;
+use super::threads::Workers;
+use crate::codec::json::indent::indent;
+use crate::fs::mount::Mount;
+use crate::fs::mount::scratch::{directory_of, item_path, place_in, warning};
+use crate::fs::node::{base, item_number};
+use crate::fs::open::Reply;
+use crate::fs::prelude::*;
+use crate::fs::write::FileId;
+use crate::fs::write::deferred::Hidden;
+use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
+use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done};
+
+/// How long the thread sleeps when nothing waits.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// An item that is hidden: its table and key.
+type Place = (TableName, Key);
+
+/// Where a hidden item's text stays in the store, and the text; `None`: it goes with the item.
+type Parking = Option<(ParkedPlace, Vec<u8>)>;
+
+/// See the module. `deleting` and `is_stopped` are each taken before the lock of the deletes themselves ([`Mount`]), and never one under
+/// the other.
+pub struct DeferredDelete {
+    mount: Arc<Mount>,
+    workers: Arc<Workers>,
+    read_versions: Arc<ReadVersions>,
+    /// Held from taking a due delete until it is queued. Whoever takes an item back takes this first, so that its put is queued
+    /// behind the delete or the delete is not queued at all.
+    deleting: Mutex<()>,
+    is_stopped: Mutex<bool>,
+    wake: Condvar,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for DeferredDelete {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeferredDelete").field("is_stopped", &self.is_stopped).finish_non_exhaustive()
+    }
+}
+
+impl DeferredDelete {
+    /// Without a thread: then hidden items come back at the end.
+    #[must_use]
+    pub fn new(mount: Arc<Mount>, workers: Arc<Workers>, read_versions: Arc<ReadVersions>) -> Arc<Self> {
+        let (deleting, is_stopped, wake, thread) = Default::default();
+        Arc::new(Self { mount, workers, read_versions, deleting, is_stopped, wake, thread })
+    }
+
+    /// Starts the thread, which lives until [`DeferredDelete::shut_down`]. After each look at what is due it calls `round`, and ends when
+    /// that says false.
+    pub fn start(self: &Arc<Self>, mut round: impl FnMut() -> bool + Send + 'static) {
+        // Weak: the thread must not keep alive what its owner dropped without ending it.
+        let weak = Arc::downgrade(self);
+        let keep = move || {
+            while let Some(deletes) = weak.upgrade() {
+                deletes.delete_due();
+                if !round() || !deletes.sleep() {
+                    return;
+                }
+            }
+        };
+        match std::thread::Builder::new().name("ddbfs-keeper".to_owned()).spawn(keep) {
+            Ok(thread) => *self.thread.lock() = Some(thread),
+            Err(error) => log::error!("cannot start the keeper thread: {error}"),
+        }
+    }
+
+    /// Sleeps until the next delete is due; false when it is the end.
+    fn sleep(&self) -> bool {
+        let mut is_stopped = self.is_stopped.lock();
+        // Asked under this lock, which whoever hides an item takes before it wakes us.
+        let wait = match self.mount.with_deferred(|deferred| deferred.next_deadline_ms()) {
+            Some(deadline_ms) => Duration::from_millis(deadline_ms.saturating_sub(now_ms()).max(1)),
+            None => IDLE,
+        };
+        if !*is_stopped {
+            self.wake.wait_for(&mut is_stopped, wait.min(IDLE));
+        }
+        !*is_stopped
+    }
+
+    /// Hides a version of an item, whose text is in a scratch file: its delete is due a little later.
+    pub fn hide(&self, place: Place, version: Version, file: (FileId, TextForm)) {
+        self.mount.with_deferred(|deferred| deferred.hide(place, version, file, now_ms()));
+        // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps and hears the call. Without
+        // it the call could fall between its look and its sleep.
+        drop(self.is_stopped.lock());
+        self.wake.notify_all();
+    }
+
+    /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
+    pub fn revive(&self, table: &TableName, key: &Key, precondition: Option<Precondition>) -> Option<Precondition> {
+        if !self.mount.hides_any() {
+            return precondition;
+        }
+        let place = (table.clone(), key.clone());
+        // Between taking a due delete and queueing it the item is neither hidden nor deleted: nobody may look then.
+        let _not_deleting = self.deleting.lock();
+        self.mount.with_deferred(|deferred| {
+            let hidden = deferred.hidden_version(&place);
+            deferred.cancel(&place);
+            match (hidden, precondition) {
+                (Some(version), Some(Precondition::Absent)) => Some(Precondition::Version(version)),
+                (_, precondition) => precondition,
+            }
+        })
+    }
+
+    /// Hidden items whose time has come are deleted, unless they were changed meanwhile.
+    fn delete_due(self: &Arc<Self>) {
+        let now_ms = now_ms();
+        self.delete_those(|_, hidden| hidden.is_due(now_ms), WaitPolicy::default(), || Box::new(|_| {}));
+    }
+
+    /// Deletes the hidden items that are meant, their texts parked; each has a `reply`, which hears how it ended.
+    fn delete_those(
+        self: &Arc<Self>,
+        is_meant: impl Fn(&Place, &Hidden) -> bool,
+        wait: WaitPolicy,
+        mut reply: impl FnMut() -> Reply<()>,
+    ) {
+        // Until all are queued, and not longer: the answers come from the committer, whose other work may want this lock.
+        let _deleting = self.deleting.lock();
+        // Taken out in one step, so that each is deleted once however many threads come here.
+        for (place, hidden) in self.mount.with_deferred(|deferred| deferred.take(is_meant)) {
+            match self.parking(&place, hidden) {
+                Ok(parking) => self.delete(place, hidden, parking, wait, reply()),
+                Err(error) => {
+                    self.show_again(&place, hidden);
+                    reply()(Err(error));
+                }
+            }
+        }
+    }
+
+    /// Performs all deletes that wait, now.
+    pub fn flush(self: &Arc<Self>) {
+        self.delete_those(|_, _| true, WaitPolicy::default(), || Box::new(|_| {}));
+    }
+
+    /// Performs the deletes that wait and are meant, and waits for them.
+    pub fn settle(self: &Arc<Self>, wait: WaitPolicy, is_meant: impl Fn(&Place) -> bool) {
+        if !self.mount.hides_any() {
+            return;
+        }
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        self.delete_those(
+            |place, _| is_meant(place),
+            wait,
+            || {
+                let sender = sender.clone();
+                Box::new(move |_| drop(sender))
+            },
+        );
+        drop(sender);
+        // Nothing is sent: all have ended when every sender is gone.
+        let _ = receiver.recv();
+    }
+
+    /// What becomes of a hidden item's text: it is parked where its scratch file is.
+    fn parking(&self, place: &Place, hidden: Hidden) -> Result<Parking, FsError> {
+        // Removed, or moved onto an item, it is kept nowhere or there.
+        let Some((directory, name)) = self.mount.scratch_place(hidden.file) else { return Ok(None) };
+        let parked = place_in(&directory, &name).ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
+        let entry = EntryKey { index: None, base: place.1.clone() };
+        let (text, stat) = self.mount.db.text(&base(&place.0), &entry, hidden.form)?.ok_or(FsError::NotFound)?;
+        if stat.version != hidden.version {
+            return Err(FsError::Stale);
+        }
+        Ok(Some((parked, if self.mount.options.pretty { indent(&text) } else { text })))
+    }
+
+    fn delete(self: &Arc<Self>, place: Place, hidden: Hidden, parking: Parking, wait: WaitPolicy, reply: Reply<()>) {
+        let schema = match self.mount.schema(&place.0) {
+            Ok(schema) => schema,
+            // The table is gone, and the item with it.
+            Err(error) => {
+                self.show_again(&place, hidden);
+                return reply(Err(error));
+            }
+        };
+        let mut request = DeleteItemRequest::new(place.0.clone(), place.1.to_item(&schema.key));
+        // What was written since by another front end is not what was renamed away.
+        request.precondition = Some(Precondition::Version(hidden.version));
+        let composite = schema.key.sort.is_some();
+        let (deletes, parked) = (Arc::clone(self), parking.clone());
+        let context = CallContext { wait, ..CallContext::default() };
+        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
+            let ended = match outcome {
+                Ok(_) => {
+                    deletes.deleted(&place, composite);
+                    if let Some((parked, text)) = parked {
+                        deletes.was_parked(&place, hidden.file, parked, &text);
+                    }
+                    Ok(())
+                }
+                // Written by somebody else meanwhile: it stays.
+                Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
+                Err(error) => {
+                    log::warn!("an item renamed away could not be deleted: {error}");
+                    Err(error.into())
+                }
+            };
+            // Last: as long as it is hidden nobody sees an item that is already deleted, or a folder that is not kept yet.
+            deletes.show_again(&place, hidden);
+            reply(ended);
+        });
+        match parking {
+            Some((place, content)) => self.mount.db.park_item_then(ParkRequest { delete: request, place, content }, done),
+            None => self.mount.db.start(Call::DeleteItem(request, done)),
+        }
+    }
+
+    /// The item is hidden no more: it is gone, or to be seen again.
+    fn show_again(&self, place: &Place, hidden: Hidden) {
+        self.mount.with_deferred(|deferred| {
+            if deferred.hidden_version(place) == Some(hidden.version) {
+                deferred.cancel(place);
+            }
+        });
+    }
+
+    fn deleted(&self, (table, key): &Place, composite: bool) {
+        // Whoever read it may make another.
+        self.read_versions.forget_all(item_number(table, key));
+        if composite {
+            self.mount.folders.lock().keep(table, &key.partition, now_ms());
+        }
+    }
+
+    /// The text of a deleted item is in the store: its file need not be in memory. One that was removed or moved meanwhile is so in the
+    /// store too.
+    fn was_parked(self: &Arc<Self>, (table, key): &Place, file: FileId, parked: ParkedPlace, text: &[u8]) {
+        let now_at = {
+            let mut scratch = self.mount.scratch.lock();
+            let now_at = scratch.place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
+            if now_at.as_ref() == Some(&(directory_of(&parked), parked.name.clone())) {
+                scratch.remove_if_same(file, text);
+            }
+            now_at
+        };
+        let change = match now_at.map(|(directory, name)| place_in(&directory, &name)) {
+            Some(Some(to)) if to != parked => ParkedChange::Move { from: parked, to },
+            Some(_) => {
+                let sentence = warning(&directory_of(&parked), &parked.name, now_ms().saturating_add(PARKED_KEPT_MS));
+                return self.mount.journal.warn(&item_path(table, key), vec![sentence]);
+            }
+            None => ParkedChange::Remove(parked),
+        };
+        let logged = |ended: Result<(), FsError>| {
+            if let Err(error) = ended {
+                log::warn!("a parked file could not be moved or removed: {error}");
+            }
+        };
+        self.change_parked(change, Box::new(logged));
+    }
+
+    /// Moves or removes what is parked, on a thread for that.
+    pub fn change_parked(&self, change: ParkedChange, reply: Reply<()>) {
+        let mount = Arc::clone(&self.mount);
+        self.workers.run(move || reply(mount.db.change_parked(change).map(drop).map_err(FsError::from)));
+    }
+
+    /// UNLINK of a scratch file. That of a hidden item takes the item with it, now.
+    pub fn unlink_scratch(self: &Arc<Self>, file: FileId, wait: WaitPolicy, reply: Reply<()>) {
+        let _deleting = self.deleting.lock();
+        let due = self.mount.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
+        let deletes = Arc::clone(self);
+        let removed: Reply<()> = Box::new(move |ended| match ended {
+            Ok(()) => deletes.forget_scratch(file, reply),
+            Err(error) => reply(Err(error)),
+        });
+        match due.into_iter().next() {
+            Some((place, hidden)) => self.delete(place, hidden, None, wait, removed),
+            None => removed(Ok(())),
+        }
+    }
+
+    /// The name of a scratch file goes, and what is parked under it.
+    pub fn forget_scratch(&self, file: FileId, reply: Reply<()>) {
+        let place = self.mount.scratch_place(file).and_then(|(directory, name)| place_in(&directory, &name));
+        let removed = self.mount.scratch.lock().remove(file);
+        match place.map(|place| (self.mount.db.parked_at(&place), place)) {
+            Some((Ok(Some(_)), place)) if removed.is_ok() => self.change_parked(ParkedChange::Remove(place), reply),
+            _ => reply(removed),
+        }
+    }
+
+    /// Ends the thread and performs the deletes that wait. Call after the last request; the database is closed by its owner.
+    pub fn shut_down(self: &Arc<Self>) {
+        *self.is_stopped.lock() = true;
+        self.wake.notify_all();
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            log::error!("the keeper thread had failed");
+        }
+        self.settle(WaitPolicy::default(), |_| true);
+    }
+}

@@ -1,0 +1,194 @@
+//! What the text of an item's file becomes: PutItem, and what the mount remembers of it.
+
+use super::host::{Host, on_behalf_of};
+use super::text::{Execute, OpenText};
+use super::{Outcome, Reply};
+use crate::codec::key::partition_digest;
+use crate::database::pool::Work;
+use crate::fs::mount::last;
+use crate::fs::node::{AliasFolder, Node, base, item_number};
+use crate::fs::prelude::*;
+use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
+use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse};
+
+impl Execute for ItemTarget {
+    fn refused(host: &Arc<Host>, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {
+        let (target, made) = {
+            let mut state = open.state.lock();
+            (state.writer.target().clone(), state.writer.take_made())
+        };
+        let Some(key) = target.known_key() else { return then() };
+        // An item that was renamed away and could not be written anew stays as it was.
+        host.revive_item(&target.table, &key);
+        match made {
+            Some(version) => host.unmake(&target, key, version, on_behalf_of(host, open.writer(), wait), then),
+            None => then(),
+        }
+    }
+
+    fn explained(host: &Host, open: &OpenText<Self>, failure: Failure) -> Failure {
+        let state = open.state.lock();
+        let (target, since, unchanged) = (state.writer.target().clone(), state.writer.held_against(), state.writer.unchanged());
+        drop(state);
+        match (&failure.error, target.known_key(), since) {
+            (FsError::Stale | FsError::OtherVersion, Some(key), Some(since)) => {
+                let item = (&target.table, &key);
+                let report = host.read_versions.stale_report(host.mount(), &failure.error, item, since, unchanged);
+                Failure { report, ..failure }
+            }
+            _ => failure,
+        }
+    }
+
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
+        let writer = open.writer();
+        let key = request.item.key(&open.state.lock().writer.target().key_schema);
+        let known = key.and_then(|key| host.read_versions.version(item_number(&request.table_name, &key), writer));
+        let mut text = None;
+        if let Some(version) = known {
+            let mut state = open.state.lock();
+            state.writer.guard(version);
+            text = Some((state.writer.target().form, state.writer.read(0, TEXT_BYTES_MAX).to_vec()));
+            // Or absent: where there is nothing, nothing of anybody's is undone.
+            request.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
+        }
+        let (again, open) = (Arc::clone(host), Arc::clone(open));
+        let context = done.context.clone();
+        let stored = move |outcome: Result<Version, Error>| match outcome {
+            Ok(version) => {
+                {
+                    let state = open.state.lock();
+                    again.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
+                }
+                if let Some((form, text)) = &text {
+                    again.read_versions.keep_text(again.mount(), version, *form, text);
+                }
+                done.tell(outcome);
+            }
+            Err(_) => {
+                let host = Arc::clone(&again);
+                // Bringing back may wait for the lock of the deletes, which the committer must not.
+                again.run_elsewhere(move || {
+                    Self::refused(&host, &open, done.context.wait, Box::new(move || done.tell(outcome)));
+                });
+            }
+        };
+        host.put(request, writer, Outcome::new(context, stored));
+    }
+}
+
+impl Host {
+    /// PutItem for a thread, of an item that may be hidden: it is written again.
+    pub fn put(self: &Arc<Self>, mut request: PutItemRequest, thread: u32, done: Outcome) {
+        let schema = match self.mount().schema(&request.table_name) {
+            Ok(schema) => schema,
+            Err(FsError::Database(error)) => return done.tell(Err(error)),
+            Err(_) => return done.tell(Err(Error::ResourceNotFound)),
+        };
+        let (table, asked) = (request.table_name.clone(), request.precondition);
+        let key = request.item.key(&schema.key);
+        if let Some(key) = &key {
+            // Before the put is queued: the hidden item's delete then finds nothing to do, or is queued already and the put
+            // comes behind it.
+            request.precondition = self.deletes.revive(&table, key, asked);
+        }
+        // Only a put that must find no item can be turned away by the hidden one; it alone is kept to be asked again.
+        let again = (request.precondition != asked).then(|| PutItemRequest { precondition: asked, ..request.clone() });
+        let host = Arc::clone(self);
+        // Looked up now: when the commit is done the process may be gone, and its session with it.
+        let session = self.mount().last.session(thread);
+        let context = CallContext { listener: Some(self.listener(thread)), ..done.context.clone() };
+        let stored = Done::new(context, move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
+            // The hidden item's delete was under way and came first: there is none, as asked.
+            (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
+                // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
+                let next = Arc::clone(&host);
+                host.run_elsewhere(move || next.put(again, thread, done));
+            }
+            (outcome, _) => {
+                let answer = outcome.as_ref().map(|response| last::of_write(&table, response));
+                host.mount().last.keep_write(session, "PutItem", answer);
+                if let (Ok(_), Some(key)) = (&outcome, &key) {
+                    // Before the caller hears, or its next call might still see the empty folder in memory beside the stored
+                    // one.
+                    host.item_stored(&table, key);
+                }
+                done.tell(outcome.map(|response| response.version));
+            }
+        });
+        self.mount().db.start(Call::PutItem(request, stored));
+    }
+
+    /// Takes back a waiting delete of this item.
+    pub fn revive_item(&self, table: &TableName, key: &Key) {
+        self.deletes.revive(table, key, None);
+    }
+
+    /// An item was put through the mount: the folder that was kept for it is one of the store now.
+    pub fn item_stored(&self, table: &TableName, key: &Key) {
+        let mut folders = self.mount().folders.lock();
+        if folders.since(table, &key.partition).is_some() {
+            folders.remove(table, &key.partition);
+        }
+        let known = folders.has_aliases(table).then(|| partition_digest(&[&key.partition]));
+        let Some((digest, name)) = known.and_then(|digest| Some((digest, folders.remove_alias(table, &digest)?))) else { return };
+        // The files move under their own lock: no call holds both.
+        drop(folders);
+        // The folder's files in memory go with it.
+        let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
+        let collection = Node::Collection(base(table), vec![key.partition.clone()]);
+        self.mount().scratch.lock().move_directory(&folder, &collection);
+    }
+
+    /// With `-o keep_text` the item is shown as this text, which made that version; unless its key is another.
+    pub fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
+        let mount = self.mount();
+        let is_kept = mount.options.keep_text && target.form == TextForm::PlainJson;
+        let Some(key) = is_kept.then(|| target.known_key()).flatten() else { return };
+        let place = (item_number(&target.table, &key), version);
+        if mount.written.get(place).is_some_and(|kept| kept.as_slice() == text) {
+            return;
+        }
+        let of_name = key.to_item(&target.key_schema);
+        let says_key = |item: Item| of_name.0.iter().all(|(name, value)| item.get(name).is_none_or(|own| own == value));
+        if plain_json::parse(text).is_ok_and(says_key) {
+            mount.written.keep(place, text);
+        }
+    }
+
+    /// White space that is written after an object belongs to its text, and makes no other version: the file has it when the write
+    /// returns.
+    #[must_use]
+    pub fn keeping_whole(self: &Arc<Self>, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) -> Reply<()> {
+        if !self.mount().options.keep_text {
+            return reply;
+        }
+        let (host, open) = (Arc::clone(self), Arc::clone(open));
+        Box::new(move |written| {
+            let state = open.state.lock();
+            if let Some(version) = state.writer.stored() {
+                host.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
+            }
+            drop(state);
+            reply(written);
+        })
+    }
+
+    /// Takes back what the opening of a file made, whose text was refused: unless somebody else changed it.
+    fn unmake(self: &Arc<Self>, target: &ItemTarget, key: Key, version: Version, context: CallContext, then: Work) {
+        let mut request = DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
+        request.precondition = Some(Precondition::Version(version));
+        let (host, table) = (Arc::clone(self), target.table.clone());
+        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
+            match outcome {
+                Ok(_) if key.sort.is_some() => {
+                    host.mount().folders.lock().keep(&table, &key.partition, now_ms());
+                }
+                Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
+                Err(error) => log::warn!("{table}: an item of nothing but its key stays, whose text was refused: {error}"),
+            }
+            then();
+        });
+        self.mount().db.start(Call::DeleteItem(request, done));
+    }
+}

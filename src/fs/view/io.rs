@@ -1,0 +1,435 @@
+//! read, write, flush, fsync, release, copy_file_range, and the size of setattr and getattr. Files whose bytes are made when somebody wants
+//! them ([`crate::fs::open::computed`]) have their steps made on the threads for long calls, never on those that serve the kernel.
+
+use std::time::Instant;
+
+use super::{NewAttr, View};
+use crate::codec::dynamodb_json;
+use crate::fs::node::item_number;
+use crate::fs::open::computed::{Computation, OpenComputed, Until};
+use crate::fs::open::host::{noted, on_behalf_of};
+use crate::fs::open::prelude::*;
+use crate::fs::open::text::{Call, logged, run};
+use crate::fs::process::{has_signal, may_hold_open, same_process};
+use crate::fs::tree;
+use crate::fs::write::{FileId, ItemTarget, KeyPart, TEXT_BYTES_MAX};
+use crate::store::StoreInfo;
+
+/// One side of a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct RangeEnd {
+    pub ino: u64,
+    pub handle: u64,
+    pub offset: u64,
+}
+
+/// How long steps are made before others have their turn.
+const TURN: Duration = Duration::from_millis(20);
+/// What results leave free of a disk: at most this, and at most a part of it. Commits need it more.
+const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
+const FREE_PART_MIN: u64 = 16;
+
+impl View {
+    /// A call that has reserved what it may make its handle hold: what it holds is counted before `reply`. When it could not, the call is
+    /// answered.
+    fn reserved<T: 'static>(self: &Arc<Self>, number: u64, reserved: Result<(), FsError>, reply: Reply<T>) -> Option<Reply<T>> {
+        if let Err(error) = reserved {
+            reply(Err(error));
+            return None;
+        }
+        let handles = Arc::clone(&self.handles);
+        Some(Box::new(move |ended| {
+            handles.settle(number);
+            reply(ended);
+        }))
+    }
+
+    /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
+    pub fn read(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
+        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
+        let reply = if handle.reads_ahead() {
+            let Some(reply) = self.reserved(number, self.handles.reserve_read(number), reply) else { return };
+            reply
+        } else {
+            reply
+        };
+        match &*handle {
+            Handle::Special(open) => Arc::clone(open).read(&self.host, caller, offset, size, reply),
+            Handle::Computed(_) => self.read_computed(caller, handle, (offset, size), reply),
+            _ => reply(self.read_now(caller, &handle, offset, size)),
+        }
+    }
+
+    fn read_now(&self, caller: Caller, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
+        let bytes = match &**handle {
+            Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
+            Handle::Item(open) => self.read_text(caller, open, offset, size),
+            Handle::Scratch(id) => self.mount.scratch.lock().read(*id, offset, size, now_ms())?,
+            Handle::Directory(_) => return Err(FsError::IsDirectory),
+            Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
+        };
+        Ok(Bytes::own(bytes))
+    }
+
+    /// The text of a file that is written too. Who reads it has read the item, if that is what it still shows.
+    fn read_text(&self, caller: Caller, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
+        let state = open.state.lock();
+        let target = state.writer.target();
+        if let (Some(version), Some(key)) = (state.writer.snapshot(), target.known_key()) {
+            self.host.read_versions.note(item_number(&target.table, &key), caller.pid, version);
+        }
+        state.writer.read(offset, size).to_vec()
+    }
+
+    /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
+    pub fn write(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
+        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
+        // Before the text is copied: what is refused must not have been held for a moment.
+        let Some(reply) = self.reserved(number, self.handles.reserve(number, data.len()), reply) else { return };
+        match &*handle {
+            Handle::Item(open) => {
+                let reply = self.host.keeping_whole(open, reply);
+                let caller = if is_of_plain_text(open) { caller } else { caller.waiting(WaitPolicy::Short) };
+                run(&self.host, caller, open, Call::Write { offset, data: data.to_vec() }, reply);
+            }
+            Handle::Special(open) => {
+                let caller = caller.waiting(WaitPolicy::Short);
+                Arc::clone(open).call(&self.host, caller, Call::Write { offset, data: data.to_vec() }, reply);
+            }
+            Handle::Scratch(id) => {
+                let written = self.mount.scratch.lock().write(*id, offset, data, now_ms());
+                reply(written);
+            }
+            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
+        }
+    }
+
+    /// FLUSH: a descriptor is closed. An incomplete text of the closer is an error.
+    pub fn flush(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
+        self.settle(caller, handle, Call::Flush, reply);
+    }
+
+    /// FSYNC.
+    pub fn fsync(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
+        self.settle(caller, handle, Call::Fsync, reply);
+    }
+
+    fn settle(self: &Arc<Self>, caller: Caller, handle: u64, call: Call, reply: Reply<()>) {
+        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+        match &*handle {
+            // Not so before the first write of `echo >`, which has it open as another number then.
+            Handle::Item(open)
+                if call.is_flush()
+                    && self.creations.is_untouched(open)
+                    && same_process(open.opener, caller.pid)
+                    && !may_hold_open(caller.pid, open.ino) =>
+            {
+                self.make_untouched(caller, open, reply);
+            }
+            Handle::Item(open) => run(&self.host, caller, open, call, reply),
+            Handle::Special(open) => Arc::clone(open).call(&self.host, caller, call, reply),
+            Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
+                reply(Ok(()));
+            }
+        }
+    }
+
+    /// RELEASE: the handle is gone. Text that a mapping left behind is stored; nobody hears of a failure but the log.
+    pub fn release(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
+        let Some(handle) = self.handles.remove(handle) else { return reply(Err(FsError::BadHandle)) };
+        match &*handle {
+            Handle::Item(open) => {
+                let (view, again) = (Arc::clone(self), Arc::clone(open));
+                let reply = logged(reply, open.path.clone());
+                let done: Reply<()> = Box::new(move |ended| {
+                    if ended.is_ok() && view.creations.is_untouched(&again) {
+                        return view.make_untouched(caller, &again, reply);
+                    }
+                    view.creations.remove(&again);
+                    reply(ended);
+                });
+                run(&self.host, caller, open, Call::Release, done);
+            }
+            Handle::Special(open) => {
+                self.creations.remove_special(open);
+                Arc::clone(open).call(&self.host, caller, Call::Release, reply);
+            }
+            Handle::Scratch(id) => {
+                self.mount.scratch.lock().release(*id, now_ms());
+                reply(Ok(()));
+            }
+            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
+        }
+    }
+
+    /// A created file that nothing was written to is an item from now on: `touch` of a new name, `: > X.json`.
+    pub(super) fn make_untouched(self: &Arc<Self>, caller: Caller, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
+        let (view, again) = (Arc::clone(self), Arc::clone(open));
+        let ended = move |made: Result<Option<Version>, FsError>| {
+            view.creations.remove(&again);
+            if let Ok(Some(version)) = made {
+                view.creations.made_empty(again.ino, version);
+            }
+            reply(noted(&view.host, caller, "create", || again.path.clone(), made).map(drop));
+        };
+        let request = match open.state.lock().writer.target().key_request() {
+            Ok(request) => request,
+            Err(error) => return ended(Err(error)),
+        };
+        let done = Outcome::new(on_behalf_of(&self.host, caller.pid, caller.wait), move |outcome| {
+            ended(match outcome {
+                Ok(version) => Ok(Some(version)),
+                // Somebody else was first: the name exists, as it should.
+                Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
+                Err(error) => Err(FsError::Database(error)),
+            });
+        });
+        self.host.put(request, caller.pid, done);
+    }
+
+    /// SETATTR. Truncation is a property of the handle: without one it touches no item. Owner, mode and times of items are not
+    /// kept, and setting them succeeds.
+    pub fn setattr(self: &Arc<Self>, caller: Caller, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
+        let node = match self.node(ino) {
+            Ok(node) => node,
+            Err(error) => return reply(Err(error)),
+        };
+        if let Err(error) = self.may_change(&node) {
+            return reply(Err(error));
+        }
+        if let Node::Scratch(id) = &*node {
+            let set = self.set_scratch_attr(*id, new);
+            return reply(set.and_then(|()| self.getattr(caller, ino, handle)));
+        }
+        if new.size.is_some() {
+            self.opens(caller, &node, ino);
+        }
+        let view = Arc::clone(self);
+        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino, handle))));
+        let answer = match (new.size, handle) {
+            (Some(size), Some(number)) => {
+                let grown = usize::try_from(size).unwrap_or(usize::MAX).min(TEXT_BYTES_MAX);
+                let reserved = self.handles.reserve(number, grown);
+                let reserved = noted(&self.host, caller, "truncate", || self.mount.path(&node), reserved);
+                let Some(answer) = self.reserved(number, reserved, answer) else { return };
+                answer
+            }
+            _ => answer,
+        };
+        match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
+            (Some(size), Some(opened)) => match &*opened {
+                Handle::Item(open) => run(&self.host, caller, open, Call::Truncate(size), answer),
+                Handle::Special(open) => Arc::clone(open).call(&self.host, caller, Call::Truncate(size), answer),
+                Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
+                _ => answer(Err(FsError::BadHandle)),
+            },
+            (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),
+            // A truncated item would be no item; the writer that follows opens it itself.
+            (Some(0), None) => answer(Ok(())),
+            (Some(_), None) => answer(Err(FsError::Invalid("an item has the size of its text; write it as a whole"))),
+            (None, _) => match self.creations.get(ino).filter(|open| self.creations.is_untouched(open)) {
+                Some(open) if new.touched || new.modified_ms.is_some() => self.make_untouched(caller, &open, answer),
+                _ => answer(Ok(())),
+            },
+        }
+    }
+
+    fn is_derived(&self, node: &Node) -> bool {
+        match node {
+            Node::Entry(entry) => entry.source.index.is_some(),
+            Node::Schema(source) => source.index.is_some(),
+            Node::Alias(_) => false,
+            Node::Special(special) => !special.is_writable,
+            _ => true,
+        }
+    }
+
+    fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<(), FsError> {
+        let mut scratch = self.mount.scratch.lock();
+        if let Some(size) = new.size {
+            scratch.truncate(id, size, now_ms())?;
+        }
+        let modified_ms = if new.touched { Some(now_ms()) } else { new.modified_ms };
+        scratch.set_attributes(id, new.mode, modified_ms)
+    }
+
+    /// GETATTR, whose size may have to be computed.
+    pub fn getattr_then(self: &Arc<Self>, caller: Caller, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
+        let asked = self.node(ino).and_then(|node| Ok((self.getattr_of(caller, &node, ino, handle)?, node)));
+        let (attr, node) = match asked {
+            Ok((attr, node)) if node.is_computed() => (attr, node),
+            asked => return reply(asked.map(|(attr, _)| attr).or_else(|error| self.removed_attr(ino).ok_or(error))),
+        };
+        let computation = match self.computation_of(caller, &node, handle) {
+            Ok(computation) => computation,
+            Err(error) => return reply(Err(error)),
+        };
+        let of_wake = Arc::clone(&computation);
+        let wake = Box::new(move |woken: Result<(), FsError>| {
+            let size = woken.and_then(|()| of_wake.size().unwrap_or(Err(FsError::Internal)));
+            reply(size.map(|size| Attr { size, ..attr }));
+        });
+        if computation.wait(caller.pid, Until::Size, wake) {
+            self.compute(computation);
+        }
+    }
+
+    /// The computation that a call is about: the handle's; else that of what the process opened last, since the kernel does not say
+    /// through which descriptor fstat came; else the file's as it is now.
+    fn computation_of(&self, caller: Caller, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>, FsError> {
+        let open = handle.and_then(|handle| self.handles.get(handle));
+        let open = open.or_else(|| self.handles.of_process(node.ino(), caller.pid));
+        match open.as_deref() {
+            Some(Handle::Computed(open)) => Ok(Arc::clone(&open.computation)),
+            _ => self.current_computation(node),
+        }
+    }
+
+    /// The computation of a file as it is now, begun or not.
+    fn current_computation(&self, node: &Node) -> Result<Arc<Computation>, FsError> {
+        let (ino, commit_id) = (node.ino(), self.mount.db.commit_id());
+        if let Some(computation) = self.kept.get(ino, commit_id) {
+            return Ok(computation);
+        }
+        // What a snapshot shows may be a commit behind for a moment: then this one is of no use to the next.
+        let commit_id = self.mount.db.visible_commit_id()?;
+        let computation = Arc::new(Computation::new(tree::producer(&self.mount, node)?, &self.kept.spools));
+        self.kept.insert(ino, commit_id, Arc::clone(&computation));
+        Ok(computation)
+    }
+
+    /// The size of a computed file that is shown without computing it: that of its newest known text.
+    pub(super) fn known_size(&self, ino: u64) -> u64 {
+        let current = self.kept.get(ino, self.mount.db.commit_id());
+        let known = current.and_then(|computation| computation.size());
+        // A mapping of an open file must not shrink because somebody looks up its name.
+        let known = known.or_else(|| self.handles.last_of(ino, 0).and_then(|(open, _)| open.size()).map(Ok));
+        known.and_then(Result::ok).unwrap_or(0)
+    }
+
+    /// OPEN of a computed file. Nothing is computed so far.
+    pub(super) fn open_computed(&self, node: &Node) -> Result<Handle, FsError> {
+        let computation = self.current_computation(node)?;
+        let again = node.clone();
+        let make = Box::new(move |mount: &Mount| tree::producer(mount, &again));
+        Ok(Handle::Computed(Box::new(OpenComputed::new(computation, make, self.mount.path(node)))))
+    }
+
+    /// READ of a computed file.
+    pub(super) fn read_computed(
+        self: &Arc<Self>,
+        caller: Caller,
+        handle: Arc<Handle>,
+        (offset, size): (u64, usize),
+        reply: Reply<Bytes>,
+    ) {
+        let Handle::Computed(open) = &*handle else { return reply(Err(FsError::BadHandle)) };
+        let computation = Arc::clone(&open.computation);
+        let view = Arc::clone(self);
+        let wake = Box::new(move |woken: Result<(), FsError>| {
+            let again = Arc::clone(&view);
+            view.host.run_long(move || {
+                let read = woken.and_then(|()| again.read_ready(caller, &handle, (offset, size)));
+                reply(read.map(Bytes::own));
+            });
+        });
+        if computation.wait(caller.pid, Until::Byte(offset), wake) {
+            self.compute(computation);
+        }
+    }
+
+    fn read_ready(&self, caller: Caller, handle: &Handle, (offset, size): (u64, usize)) -> Result<Vec<u8>, FsError> {
+        let Handle::Computed(open) = handle else { return Err(FsError::BadHandle) };
+        let wanted = || has_signal(caller.pid) != Some(true);
+        let answer = open.read(&self.mount, (offset, size), &wanted)?;
+        if let Some(consumed) = answer.consumed {
+            let last = &self.mount.last;
+            last.keep(last.session(caller.pid), consumed);
+        }
+        Ok(answer.bytes)
+    }
+
+    /// Makes steps as long as somebody waits for them, in turns with other work.
+    fn compute(self: &Arc<Self>, computation: Arc<Computation>) {
+        let view = Arc::clone(self);
+        self.host.run_long(move || {
+            let (began, has_room) = (Instant::now(), |bytes| has_room(view.mount.db.store_info(), bytes));
+            // In turns: a thread that made all of one result would let other readers wait for as long as a table takes.
+            while computation.step(&view.mount, has_room) {
+                if began.elapsed() > TURN {
+                    return view.compute(computation);
+                }
+            }
+        });
+    }
+
+    /// COPY_FILE_RANGE: the bytes of the source that were copied. Answered after the commit.
+    ///
+    /// `NotSupported` of all but a whole item onto an empty one: the kernel then reads and writes.
+    pub fn copy_file_range(self: &Arc<Self>, caller: Caller, from: RangeEnd, to: RangeEnd, length: u64, reply: Reply<u64>) {
+        let Some(handle) = self.handles.get(to.handle) else { return reply(Err(FsError::BadHandle)) };
+        let Handle::Item(open) = &*handle else { return reply(Err(FsError::NotSupported)) };
+        let target = {
+            let state = open.state.lock();
+            // A text that is begun, or under way, is for the state machine: the kernel then copies by read and write.
+            (state.writer.len() == 0 && !state.turns.is_taken()).then(|| state.writer.target().clone())
+        };
+        let (Some(target), 0, 0) = (target, from.offset, to.offset) else { return reply(Err(FsError::NotSupported)) };
+        let copied = self.whole_item(from, length).map(|(item, bytes)| (text_for(&target, item), bytes));
+        let (data, bytes) = match copied {
+            Ok(copied) => copied,
+            Err(error) => return reply(Err(error)),
+        };
+        run(&self.host, caller, open, Call::Write { offset: 0, data }, Box::new(move |ended| reply(ended.map(|()| bytes))));
+    }
+
+    /// The item as the source's handle has it, and the length of its text.
+    fn whole_item(&self, from: RangeEnd, length: u64) -> Result<(Item, u64), FsError> {
+        let handle = self.handles.get(from.handle).ok_or(FsError::BadHandle)?;
+        let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
+            return Err(FsError::NotSupported);
+        };
+        if self.mount.options.keep_text {
+            // The copy is the text, which may say another key.
+            return Err(FsError::NotSupported);
+        }
+        let text = text.bytes.as_slice();
+        let bytes = text.len() as u64;
+        if length < bytes {
+            return Err(FsError::NotSupported);
+        }
+        let item = match entry.form {
+            TextForm::PlainJson => plain_json::parse(text),
+            TextForm::DynamoDbJson => dynamodb_json::parse(text),
+        };
+        Ok((item.map_err(|_| FsError::NotSupported)?, bytes))
+    }
+}
+
+/// Is this the plain text of an item whose name says its key? Then its inode is the one whose attributes the item's are.
+fn is_of_plain_text(open: &OpenText<ItemTarget>) -> bool {
+    let state = open.state.lock();
+    let target = state.writer.target();
+    target.form == TextForm::PlainJson && target.known_key().is_some()
+}
+
+/// The item's text with the key that the target's name says.
+fn text_for(target: &ItemTarget, mut item: Item) -> Vec<u8> {
+    let parts = std::iter::once(&target.key.partition).chain(&target.key.sort);
+    for (attribute, part) in target.key_schema.attributes().zip(parts) {
+        if let KeyPart::Value(value) = part {
+            item.0.insert(attribute.name.clone(), value.clone());
+        }
+    }
+    let mut text = Vec::new();
+    match target.form {
+        TextForm::PlainJson => plain_json::write_line(&item, &[], &mut text),
+        TextForm::DynamoDbJson => dynamodb_json::write_item(&item, &mut text),
+    }
+    text
+}
+
+fn has_room(disk: StoreInfo, bytes: u64) -> bool {
+    let kept = FREE_BYTES_MIN.min(disk.total_bytes / FREE_PART_MIN);
+    disk.free_bytes >= bytes.saturating_add(kept)
+}
