@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::base::counters::growth;
 use super::base::item_key::{self, KeyRole, is_empty_key, key_bytes};
 use super::base::write_units;
 use super::prelude::*;
 use crate::model::error::{KeyError, UpdateError, ValueError};
-use crate::model::limits::{ITEM_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{KeySchema, Projection};
+use crate::model::limits::ITEM_BYTES_MAX;
+use crate::model::{KeyAttribute, KeySchema, Projection};
 
 /// An index of a table with its place in the store.
 #[derive(Debug, Clone, Copy)]
@@ -55,8 +56,11 @@ impl<'t> IndexView<'t> {
     /// As [`Self::entry`], with the item's primary key at hand.
     #[must_use]
     pub fn entry_with_key<'i>(&self, item: &'i Item, base: &Key) -> Option<IndexEntry<'i>> {
-        let partition = key_values(&self.index.partition, item, KeyRole::Partition)?;
-        let sort = key_values(&self.index.sort, item, KeyRole::Sort)?;
+        let partition = values_of(&self.index.partition, item)?;
+        let sort = values_of(&self.index.sort, item)?;
+        if KeyFault::of(self.index, item).is_some() {
+            return None;
+        }
         let address = self.address(&partition, &sort, base);
         Some(IndexEntry { address, partition, bytes: self.projected_bytes(item) })
     }
@@ -108,20 +112,9 @@ impl<'t> IndexView<'t> {
     }
 }
 
-/// The item's values of index key attributes, if all are there and can be keys.
-fn key_values<'i>(attributes: &[crate::model::KeyAttribute], item: &'i Item, role: KeyRole) -> Option<Vec<&'i AttributeValue>> {
-    let mut values = Vec::with_capacity(attributes.len());
-    let mut sort_bytes = 0;
-    for attribute in attributes {
-        let value = item.get(&attribute.name)?;
-        let is_key = value.attribute_type() == attribute.attribute_type.as_attribute_type() && !is_empty_key(value);
-        if !is_key || role.check_size(key_bytes(value)).is_err() {
-            return None;
-        }
-        sort_bytes += key_bytes(value);
-        values.push(value);
-    }
-    (role == KeyRole::Partition || sort_bytes <= SORT_KEY_BYTES_MAX).then_some(values)
+/// The item's values of these attributes, if it has all.
+pub fn values_of<'i>(attributes: &[KeyAttribute], item: &'i Item) -> Option<Vec<&'i AttributeValue>> {
+    attributes.iter().map(|attribute| item.get(&attribute.name)).collect()
 }
 
 /// The key of an item that is to be put, its index keys checked.
@@ -190,53 +183,63 @@ pub fn check_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
 
 /// The keys of an index in an item, as far as `checked` names them.
 fn check_index_keys(index: &IndexSchema, item: &Item, checked: &dyn Fn(&str) -> bool) -> Result<(), KeyError> {
-    let mut sort_bytes = 0;
-    let partition = index.partition.iter().map(|attribute| (attribute, KeyRole::Partition));
-    let sort = index.sort.iter().map(|attribute| (attribute, KeyRole::Sort));
-    for (attribute, role) in partition.chain(sort) {
-        let Some(value) = item.get(&attribute.name) else { continue };
-        if role == KeyRole::Sort {
-            sort_bytes += key_bytes(value);
-        }
-        if !checked(&attribute.name) {
-            continue;
-        }
-        let names = || (index.name.as_str().to_owned(), attribute.name.clone());
-        let expected = attribute.attribute_type.as_attribute_type();
-        let actual = value.attribute_type();
-        if actual != expected {
-            let (index, name) = names();
-            return Err(KeyError::IndexTypeMismatch { index, name, expected, actual });
-        }
-        if is_empty_key(value) {
-            let (index, name) = names();
-            return Err(match value {
-                AttributeValue::B(_) => KeyError::IndexEmptyBinary { index, name },
-                _ => KeyError::IndexEmptyString { index, name },
-            });
-        }
-        role.check_size(if role == KeyRole::Sort { sort_bytes } else { key_bytes(value) })?;
-    }
-    Ok(())
+    KeyFault::first(index, item, checked).map_or(Ok(()), |fault| Err(fault.error(index)))
 }
 
-/// What a change of an item does in one index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transition<'i> {
-    /// Not in the index before nor after, or the entry stays as it is.
-    Untouched,
-    Added(IndexEntry<'i>),
-    Removed(IndexEntry<'i>),
-    /// Same index key, another projected content.
-    Rewritten {
-        old: IndexEntry<'i>,
-        new: IndexEntry<'i>,
-    },
-    /// Another index key.
-    Moved {
-        old: IndexEntry<'i>,
-        new: IndexEntry<'i>,
-    },
+/// A value that cannot be a key of an index: of another type, empty or too large.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyFault<'a> {
+    pub attribute: &'a KeyAttribute,
+    pub value: &'a AttributeValue,
+    /// Bytes that it may have; sort keys share theirs.
+    pub room: usize,
+    role: KeyRole,
+}
+
+impl<'a> KeyFault<'a> {
+    /// The first value that cannot be a key.
+    #[must_use]
+    pub fn of(index: &'a IndexSchema, item: &'a Item) -> Option<Self> {
+        Self::first(index, item, &|_| true)
+    }
+
+    fn first(index: &'a IndexSchema, item: &'a Item, checked: &dyn Fn(&str) -> bool) -> Option<Self> {
+        let mut sort_bytes = 0;
+        let partition = index.partition.iter().map(|attribute| (attribute, KeyRole::Partition));
+        let sort = index.sort.iter().map(|attribute| (attribute, KeyRole::Sort));
+        for (attribute, role) in partition.chain(sort) {
+            let Some(value) = item.get(&attribute.name) else { continue };
+            let before = if role == KeyRole::Sort { sort_bytes } else { 0 };
+            let bytes = before + key_bytes(value);
+            if role == KeyRole::Sort {
+                sort_bytes = bytes;
+            }
+            let is_key = value.attribute_type() == attribute.attribute_type.as_attribute_type() && !is_empty_key(value);
+            if checked(&attribute.name) && !(is_key && bytes <= role.bytes_max()) {
+                return Some(Self { attribute, value, room: role.bytes_max().saturating_sub(before), role });
+            }
+        }
+        None
+    }
+
+    fn error(&self, index: &IndexSchema) -> KeyError {
+        let (index, name) = (index.name.as_str().to_owned(), self.attribute.name.clone());
+        let expected = self.attribute.attribute_type.as_attribute_type();
+        let actual = self.value.attribute_type();
+        match self.value {
+            _ if actual != expected => KeyError::IndexTypeMismatch { index, name, expected, actual },
+            AttributeValue::B(bytes) if bytes.is_empty() => KeyError::IndexEmptyBinary { index, name },
+            AttributeValue::S(text) if text.is_empty() => KeyError::IndexEmptyString { index, name },
+            _ => self.role.too_large(),
+        }
+    }
+}
+
+/// What a change of an item does in one index: its entries before and after; none when nothing changes there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Transition<'i> {
+    pub old: Option<IndexEntry<'i>>,
+    pub new: Option<IndexEntry<'i>>,
 }
 
 impl<'i> Transition<'i> {
@@ -247,43 +250,41 @@ impl<'i> Transition<'i> {
         let new_entry = new.and_then(|item| match (old, &old_entry) {
             // Most writes leave the keys of indexes as they are, and with them the place.
             (Some(old), Some(entry)) if view.has_same_keys(old, item) => {
-                let partition = view.index.partition.iter().filter_map(|attribute| item.get(&attribute.name)).collect();
+                let partition = values_of(&view.index.partition, item)?;
                 Some(IndexEntry { address: entry.address.clone(), partition, bytes: view.projected_bytes(item) })
             }
             _ => view.entry_with_key(item, base),
         });
-        match (old_entry, new_entry) {
-            (None, None) => Self::Untouched,
-            (None, Some(new)) => Self::Added(new),
-            (Some(old), None) => Self::Removed(old),
-            (Some(old), Some(new)) if old.address != new.address => Self::Moved { old, new },
-            (Some(old_entry), Some(new_entry)) => match (old, new) {
-                (Some(old), Some(new)) if view.same_projection(old, new) => Self::Untouched,
-                _ => Self::Rewritten { old: old_entry, new: new_entry },
-            },
+        let transition = Self { old: old_entry, new: new_entry };
+        match (old, new) {
+            (Some(old), Some(new)) if transition.is_in_place() && view.same_projection(old, new) => Self::default(),
+            _ => transition,
         }
     }
 
-    /// Write units of this index's arm; `None` when there is no arm.
+    /// Nothing changes in the index.
     #[must_use]
-    pub fn units(&self) -> Option<f64> {
-        match self {
-            Self::Untouched => None,
-            Self::Added(entry) | Self::Removed(entry) => Some(write_units(entry.bytes)),
-            Self::Rewritten { old, new } => Some(write_units(old.bytes.max(new.bytes))),
-            Self::Moved { old, new } => Some(write_units(old.bytes) + write_units(new.bytes)),
-        }
+    pub fn is_nothing(&self) -> bool {
+        self.old.is_none() && self.new.is_none()
+    }
+
+    /// The entry stays where it is, with another projected content.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.old.as_ref().zip(self.new.as_ref()).is_some_and(|(old, new)| old.address == new.address)
+    }
+
+    /// The entries that it writes with the write units of each: a move to another index key is a delete and a put, each in its own place.
+    pub fn writes(&self) -> impl Iterator<Item = (&IndexEntry<'i>, f64)> {
+        let replaced = self.old.as_ref().filter(|_| self.is_in_place()).map_or(0, |old| old.bytes);
+        let removed = self.old.iter().filter(|_| !self.is_in_place());
+        let written = self.new.iter().map(move |entry| (entry, write_units(entry.bytes.max(replaced))));
+        removed.map(|entry| (entry, write_units(entry.bytes))).chain(written)
     }
 
     /// The change of entries and of their bytes.
     #[must_use]
     pub fn growth(&self) -> (i64, i64) {
-        use crate::engine::base::counters::signed;
-        match self {
-            Self::Untouched => (0, 0),
-            Self::Added(entry) => (1, signed(entry.bytes)),
-            Self::Removed(entry) => (-1, -signed(entry.bytes)),
-            Self::Rewritten { old, new } | Self::Moved { old, new } => (0, signed(new.bytes) - signed(old.bytes)),
-        }
+        growth(self.old.as_ref().map(|entry| entry.bytes), self.new.as_ref().map(|entry| entry.bytes))
     }
 }

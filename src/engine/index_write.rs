@@ -29,51 +29,19 @@ impl Stamp<'_> {
         transition: &Transition<'_>,
         new: Option<&Item>,
     ) -> Result<(), StoreError> {
-        match transition {
-            Transition::Untouched => Ok(()),
-            Transition::Added(entry) => self.add(transaction, view, entry, new),
-            Transition::Removed(entry) => self.remove(transaction, view, entry),
-            Transition::Rewritten { new: entry, .. } => {
-                self.put(transaction, view, entry, new)?;
-                self.count(transaction, view, entry, transition.growth())
-            }
-            Transition::Moved { old, new: entry } => {
-                self.remove(transaction, view, old)?;
-                self.add(transaction, view, entry, new)
-            }
+        let is_in_place = transition.is_in_place();
+        if let Some(entry) = transition.old.as_ref().filter(|_| !is_in_place) {
+            transaction.batch.delete(&entry.address.encode())?;
+            self.count(transaction, view, entry, (-1, -signed(entry.bytes)))?;
         }
-    }
-
-    fn add(
-        self,
-        transaction: &mut Transaction<'_>,
-        view: &IndexView<'_>,
-        entry: &IndexEntry<'_>,
-        new: Option<&Item>,
-    ) -> Result<(), StoreError> {
-        self.put(transaction, view, entry, new)?;
-        self.count(transaction, view, entry, (1, signed(entry.bytes)))
-    }
-
-    fn remove(self, transaction: &mut Transaction<'_>, view: &IndexView<'_>, entry: &IndexEntry<'_>) -> Result<(), StoreError> {
-        transaction.batch.delete(&entry.address.encode())?;
-        self.count(transaction, view, entry, (-1, -signed(entry.bytes)))
-    }
-
-    fn put(
-        self,
-        transaction: &mut Transaction<'_>,
-        view: &IndexView<'_>,
-        entry: &IndexEntry<'_>,
-        new: Option<&Item>,
-    ) -> Result<(), StoreError> {
-        let Some(item) = new else { return Ok(()) };
+        let Some((entry, item)) = transition.new.as_ref().zip(new) else { return Ok(()) };
         let first = index::first_names(view.table, view.index);
         let record = match self.record.filter(|_| view.index.projection == Projection::All) {
             Some(record) => record::reordered(record, &first)?,
             None => record::encode(&view.projected(item), &first, self.version, self.modified_ms),
         };
-        transaction.batch.put(&entry.address.encode(), &record)
+        transaction.batch.put(&entry.address.encode(), &record)?;
+        self.count(transaction, view, entry, if is_in_place { transition.growth() } else { (1, signed(entry.bytes)) })
     }
 
     fn count(

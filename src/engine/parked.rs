@@ -15,8 +15,6 @@
 //!
 //! A file goes with its table: it lies under the table's source id, which is never used again, and is removed with its entries.
 
-use std::sync::atomic::Ordering;
-
 use super::prelude::*;
 use super::runtime::{Shared, Transaction, View};
 use crate::codec::key::{decode, encode, partition_digest};
@@ -129,7 +127,7 @@ pub fn put(transaction: &mut Transaction<'_>, table: SourceId, place: &ParkedPla
     let parked_ms = transaction.now_ms();
     let file = Parked { is_placed: true, parked_ms, folder: place.folder.clone(), content };
     transaction.batch.put(&key_of(table, place), &file.encode()?)?;
-    transaction.shared.parked_due_ms.fetch_min(file.until_ms(), Ordering::AcqRel);
+    transaction.shared.parked_due.no_later_than(file.until_ms());
     Ok(())
 }
 
@@ -162,12 +160,12 @@ pub fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result
 /// The files of a range are in no folder any more.
 fn leave(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, Error> {
     let mut left = Vec::new();
-    try_walk(transaction.read(), range, Direction::Forward, |key, bytes| {
+    walks::each(transaction.read(), range, |key, bytes| {
         let file = Parked::parse(bytes)?;
         if file.is_placed {
             left.push((key.to_vec(), Parked { is_placed: false, ..file }.encode()?));
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     })?;
     for (key, bytes) in &left {
         transaction.batch.put(key, bytes)?;
@@ -218,13 +216,11 @@ impl View<'_> {
 /// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.now_ms();
-    if now_ms < shared.parked_due_ms.load(Ordering::Acquire) {
+    if !shared.parked_due.begins(now_ms) {
         return Ok(());
     }
-    // One that is parked meanwhile makes it earlier again.
-    shared.parked_due_ms.store(u64::MAX, Ordering::Release);
     let (over, next) = over(&*shared.store.snapshot()?, now_ms)?;
-    shared.parked_due_ms.fetch_min(next.min(now_ms.saturating_add(LOOK_MS)), Ordering::AcqRel);
+    shared.parked_due.no_later_than(next.min(now_ms.saturating_add(LOOK_MS)));
     for doomed in over.chunks(REMOVED_MAX) {
         let doomed = doomed.to_vec();
         shared.submit_in_background(move |transaction| remove(transaction, &doomed, now_ms))?;
@@ -235,14 +231,14 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
 /// The keys of files whose time is over, and when that is of the next.
 fn over(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError> {
     let (mut over, mut next) = (Vec::new(), u64::MAX);
-    read.walk(&Space::Parked.all(), Direction::Forward, &mut |key, bytes| {
+    walks::each(read, &Space::Parked.all(), |key, bytes| {
         match Parked::parse(bytes).map(|file| file.until_ms()) {
             Ok(until_ms) if until_ms <= now_ms => over.push(key.to_vec()),
             Ok(until_ms) => next = next.min(until_ms),
             // For `check` to tell.
             Err(_) => {}
         }
-        ControlFlow::Continue(())
+        Ok(())
     })?;
     Ok((over, next))
 }

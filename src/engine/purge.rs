@@ -33,9 +33,9 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
 /// Those of the store.
 pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut sources = Vec::new();
-    read.walk(&Space::Purge.all(), Direction::Forward, &mut |key, _| {
+    walks::each(read, &Space::Purge.all(), |key, _| {
         sources.extend(keys::source_of(key));
-        ControlFlow::Continue(())
+        Ok(())
     })?;
     Ok(sources)
 }

@@ -1,8 +1,6 @@
 //! Tables that take their time to come and to go, as the service's do: CREATING and DELETING for a while (docs/requirements.md P-09). Without a
 //! configured time a table is ACTIVE with the commit that creates it, and gone with the one that deletes it.
 
-use std::sync::atomic::Ordering;
-
 use super::account::{self, AccountRecord, BackupRecord};
 use super::prelude::*;
 use super::runtime::Transaction;
@@ -81,6 +79,6 @@ fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<b
         table: Arc::new(table.clone()),
     };
     record.put(transaction.batch, &record.arn)?;
-    transaction.shared.system_backups_due_ms.fetch_min(record.kept_until_ms(), Ordering::AcqRel);
+    transaction.shared.system_backups_due.no_later_than(record.kept_until_ms());
     Ok(true)
 }

@@ -1,6 +1,5 @@
 //! Tags, resource policies, limits (docs/dynamodb.md 18).
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -113,9 +112,9 @@ fn a_stream_has_a_policy_of_its_own() {
     // Nor does the end of the table take it; that of the stream does.
     let kept = || {
         let mut count = 0;
-        StreamPolicy::walk(&*store.snapshot().unwrap(), None, &mut |_| {
+        StreamPolicy::each(&*store.snapshot().unwrap(), |_| {
             count += 1;
-            Ok(ControlFlow::Continue(()))
+            Ok(())
         })
         .unwrap();
         count

@@ -139,7 +139,7 @@ impl Browse for LocalDatabase {
             Entries::All => Space::Entry.of(source.id()),
             Entries::Collection { partition, sort_prefix } => {
                 let digest = partition_digest(partition);
-                let mut prefix = keys::collection_prefix(source.id(), &digest);
+                let mut prefix = Space::Entry.at(source.id(), &digest);
                 // Strings and binaries have one encoding, and a prefix may end inside a character.
                 let sort = sort_prefix.clone().and_then(|bytes| encode_prefix(&AttributeValue::B(bytes)));
                 prefix.extend(sort.unwrap_or_default());

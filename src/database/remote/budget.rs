@@ -15,8 +15,8 @@ use parking_lot::Condvar;
 use super::consumption::{Charged, Consumed, Kind, Units};
 use super::service::{Answer, Service, is_free};
 use crate::database::caller::{self, SLICE};
-use crate::engine::meter::sums::{History, SumSlots};
-use crate::engine::meter::{Outcome, TableMeter};
+use crate::engine::meter::Outcome;
+use crate::engine::meter::sums::{History, SumSlots, count_operation};
 use crate::model::IndexName;
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::error::{RemoteCause, RemoteError};
@@ -76,7 +76,7 @@ struct State {
 #[derive(Default)]
 struct OfTable {
     sources: BTreeMap<Option<IndexName>, SumSlots>,
-    operations: TableMeter,
+    operations: SumSlots,
 }
 
 /// Units that may be taken.
@@ -176,7 +176,7 @@ impl Meter {
         let state = self.state.lock();
         let Some(of) = state.tables.get(table) else { return TableSums::default() };
         let sources = of.sources.iter().map(|(index, sums)| (index.clone(), sums.history())).collect();
-        TableSums { sources, operations: of.operations.sums() }
+        TableSums { sources, operations: of.operations.history() }
     }
 
     fn money(&self, units: Units) -> f64 {
@@ -258,7 +258,7 @@ impl Meter {
         let is_throttled = outcome == Outcome::Throttled;
         state.throttles += u64::from(is_throttled);
         let of = state.tables.entry(table).or_default();
-        of.operations.count_operation(now_ms, charged.operation, outcome, told);
+        count_operation(of.operations.counts(now_ms), charged.operation, outcome, told);
         if is_throttled {
             let usage = &mut of.sources.entry(None).or_default().now(now_ms).usage;
             let throttles = if charged.kind == Kind::Read { &mut usage.read_throttles } else { &mut usage.write_throttles };

@@ -36,6 +36,14 @@ pub enum Job {
     },
 }
 
+impl Job {
+    /// A copy from its start.
+    #[must_use]
+    pub fn copy(from: CopySource, to: CopyTarget) -> Self {
+        Self::Copy(CopyJob { from, to, place: CopyPlace::Items(None) })
+    }
+}
+
 /// A copy of items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyJob {

@@ -12,8 +12,9 @@ use crate::codec::digest;
 use crate::model::api::backup::BackupStatus;
 use crate::model::api::common::Failure;
 use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget};
-use crate::model::api::transfer::{Export, Import};
+use crate::model::api::transfer::{Export, Import, TransferStatus};
 use crate::model::arn;
+use crate::model::error::RecoveryError;
 use crate::model::limits::SYSTEM_BACKUP_KEPT_MS;
 
 pub use job::JobRecord;
@@ -31,9 +32,6 @@ pub fn new_arn(seed: u64, table: &TableName, what: &str, (now_ms, SourceId(id)):
 
 // The records of the account as they lie in the store: under their kind and name, each with the version of its form.
 
-/// Is given each record, or why it cannot be read, and says whether to go on.
-pub type Visit<'v, T> = dyn FnMut(Result<T, StoreError>) -> Result<ControlFlow<()>, StoreError> + 'v;
-
 /// A record of the account. Errors of its methods are those of the store, and `Corrupt` or `Format` for what cannot be read.
 pub trait AccountRecord: Stored {
     const KIND: RecordKind;
@@ -44,6 +42,14 @@ pub trait AccountRecord: Stored {
     /// As above.
     fn get(read: &dyn Read, name: &str) -> Result<Option<Self>, StoreError> {
         read.get(&StoreKey::Account(Self::KIND, name).encode())?.map(decode).transpose()
+    }
+
+    /// The record of a name that a request has.
+    ///
+    /// # Errors
+    /// As above; `missing` of the name.
+    fn known(read: &dyn Read, name: &str, missing: impl FnOnce(String) -> RecoveryError) -> Result<Self, Error> {
+        Ok(Self::get(read, name)?.ok_or_else(|| missing(name.to_owned()))?)
     }
 
     /// Writes it.
@@ -72,38 +78,31 @@ pub trait AccountRecord: Stored {
         batch.delete(&StoreKey::Account(Self::KIND, name).encode()).map(drop)
     }
 
-    /// Records after a name, in order of their names.
+    /// Visits each record, or why it cannot be read, in order of their names.
     ///
     /// # Errors
-    /// As above; those of `visit`.
-    fn walk(read: &dyn Read, after: Option<&str>, visit: &mut Visit<'_, Self>) -> Result<(), StoreError> {
+    /// Those of the store and of `visit`.
+    fn each(read: &dyn Read, mut visit: impl FnMut(Result<Self, StoreError>) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        walks::each(read, &Self::after(None), |_, bytes| visit(decode(bytes)))
+    }
+
+    /// The keys after a name.
+    fn after(name: Option<&str>) -> KeyRange {
         let key = |name: &str| StoreKey::Account(Self::KIND, name).encode();
-        let range = KeyRange::prefix(&key("")).after(after.map(key));
-        try_walk(read, &range, Direction::Forward, |_, bytes| visit(decode(bytes)))
+        KeyRange::prefix(&key("")).after(name.map(key))
     }
 
     /// What `take` makes of the records behind a name, at most `limit`, and whether there are more.
     ///
     /// # Errors
-    /// Those of the store and of `take`.
+    /// As above; those of `take`.
     fn page<T>(
         read: &dyn Read,
         after: Option<&str>,
         limit: usize,
         mut take: impl FnMut(Self) -> Result<Option<T>, StoreError>,
     ) -> Result<(Vec<T>, bool), StoreError> {
-        let (mut found, mut has_more) = (Vec::new(), false);
-        Self::walk(read, after, &mut |record| {
-            if let Some(taken) = take(record?)? {
-                has_more = found.len() == limit;
-                if has_more {
-                    return Ok(ControlFlow::Break(()));
-                }
-                found.push(taken);
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok((found, has_more))
+        walks::page(read, &Self::after(after), limit, |_, bytes| take(decode(bytes)?))
     }
 }
 
@@ -147,6 +146,14 @@ pub struct ExportRecord {
 #[serde(transparent)]
 pub struct ImportRecord {
     pub import: Import,
+}
+
+impl ExportRecord {
+    /// It is over, or has failed.
+    pub fn end(&mut self, now_ms: u64, failure: Option<Failure>) {
+        self.export.status = if failure.is_none() { TransferStatus::Completed } else { TransferStatus::Failed };
+        (self.export.end_ms, self.export.failure) = (Some(now_ms), failure);
+    }
 }
 
 impl Stored for BackupRecord {
@@ -219,14 +226,8 @@ impl BackupRecord {
 /// `Corrupt`, `Format` for what cannot be read: nobody knows what belongs to it. Those of the store.
 pub fn kept_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut found = Vec::new();
-    BackupRecord::walk(read, None, &mut |record| {
-        found.push(record?.source);
-        Ok(ControlFlow::Continue(()))
-    })?;
-    ExportRecord::walk(read, None, &mut |record| {
-        found.push(record?.source);
-        Ok(ControlFlow::Continue(()))
-    })?;
+    BackupRecord::each(read, |record| record.map(|record| found.push(record.source)))?;
+    ExportRecord::each(read, |record| record.map(|record| found.push(record.source)))?;
     Ok(found)
 }
 

@@ -59,9 +59,10 @@ fn store_of_source(transaction: &mut Transaction<'_>, taken: &TakenOfSource, now
 /// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.now_ms();
-    if !shared.meter.is_hour_over(now_ms, HOUR_MS) {
+    if !shared.counted_due.begins(now_ms) {
         return Ok(());
     }
+    shared.counted_due.no_later_than(now_ms.saturating_add(HOUR_MS));
     loop {
         let over = over(shared, now_ms)?;
         let is_all = over.len() < REMOVED_MAX;

@@ -1,7 +1,5 @@
 //! Deletes what is over: items whose time to live has ended, and backups of deleted tables.
 
-use std::sync::atomic::Ordering;
-
 use crate::engine::account::{AccountRecord, BackupRecord};
 use crate::engine::catalog::ExpiryList;
 use crate::engine::prelude::*;
@@ -71,7 +69,7 @@ fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
         let of_job = name.clone();
         let (expired, goes_on) = shared.submit_in_background(move |transaction| expire_piece(transaction, &of_job))?;
         if expired > 0 {
-            shared.meter.table(name).count_expired(shared.now_ms(), expired);
+            shared.meter.table(name).lock().counts(shared.now_ms()).time_to_live_deleted += expired;
         }
         if !goes_on {
             return Ok(());
@@ -120,13 +118,11 @@ fn expire_item(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, (ms, 
 /// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.now_ms();
-    if now_ms < shared.system_backups_due_ms.load(Ordering::Acquire) {
+    if !shared.system_backups_due.begins(now_ms) {
         return Ok(());
     }
-    // One that is made meanwhile makes it earlier again.
-    shared.system_backups_due_ms.store(u64::MAX, Ordering::Release);
     let (mut over, mut next) = (Vec::new(), u64::MAX);
-    BackupRecord::walk(&*shared.store.snapshot()?, None, &mut |record| {
+    BackupRecord::each(&*shared.store.snapshot()?, |record| {
         if let Ok(record) = record
             && record.is_system
         {
@@ -135,9 +131,9 @@ pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
                 due => next = next.min(due.max(now_ms + 1)),
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     })?;
-    shared.system_backups_due_ms.fetch_min(next, Ordering::AcqRel);
+    shared.system_backups_due.no_later_than(next);
     // One by one, outside the walk: each is a write of its own, and the snapshot is let go.
     for record in over {
         let (arn, source) = (record.arn, record.source);

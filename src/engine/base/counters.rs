@@ -85,6 +85,13 @@ pub fn signed(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
+/// What a change makes of something of these sizes: of entries and of their bytes.
+#[must_use]
+pub fn growth(old: Option<usize>, new: Option<usize>) -> (i64, i64) {
+    let [old, new] = [old, new].map(|bytes| bytes.map_or((0, 0), |bytes| (1, signed(bytes))));
+    (new.0 - old.0, new.1 - old.1)
+}
+
 /// The partition key values of a record, by their attributes in schema order.
 ///
 /// # Errors

@@ -13,15 +13,19 @@ pub enum KeyRole {
 }
 
 impl KeyRole {
-    /// The size of one key value against its limit.
-    ///
-    /// # Errors
-    /// The limit's own error.
-    pub fn check_size(self, bytes: usize) -> Result<(), KeyError> {
+    /// Bytes that a key value may have.
+    pub fn bytes_max(self) -> usize {
         match self {
-            Self::Partition if bytes > PARTITION_KEY_BYTES_MAX => Err(KeyError::PartitionTooLarge),
-            Self::Sort if bytes > SORT_KEY_BYTES_MAX => Err(KeyError::SortTooLarge),
-            Self::Partition | Self::Sort => Ok(()),
+            Self::Partition => PARTITION_KEY_BYTES_MAX,
+            Self::Sort => SORT_KEY_BYTES_MAX,
+        }
+    }
+
+    /// The error of a key value beyond the limit.
+    pub fn too_large(self) -> KeyError {
+        match self {
+            Self::Partition => KeyError::PartitionTooLarge,
+            Self::Sort => KeyError::SortTooLarge,
         }
     }
 }
@@ -56,7 +60,7 @@ fn check_content(attribute: &KeyAttribute, role: KeyRole, value: &AttributeValue
             _ => KeyError::EmptyString(attribute.name.clone()),
         });
     }
-    role.check_size(key_bytes(value))
+    if key_bytes(value) > role.bytes_max() { Err(role.too_large()) } else { Ok(()) }
 }
 
 /// The primary key of an item to put.

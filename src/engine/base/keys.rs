@@ -38,7 +38,7 @@ use super::stored::{Part, parts_of};
 use crate::codec::key::{encode, partition_digest};
 use crate::engine::prelude::*;
 use crate::model::api::StreamName;
-use crate::store::{StoreError, prefix_end};
+use crate::store::StoreError;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -255,6 +255,13 @@ impl Space {
         [&self.head(source)[..], place].concat()
     }
 
+    /// What is of a source from one place on and before another; no other is its end.
+    #[must_use]
+    pub fn between(self, source: SourceId, from: &[u8], before: Option<&[u8]>) -> KeyRange {
+        let upper = before.map_or_else(|| self.of(source).upper, |before| Bound::Excluded(self.at(source, before)));
+        KeyRange { lower: Bound::Included(self.at(source, from)), upper }
+    }
+
     fn head(self, source: SourceId) -> [u8; SOURCE_HEAD_BYTES] {
         let [a, b, c, d] = source.0.to_be_bytes();
         [self as u8, a, b, c, d]
@@ -360,6 +367,13 @@ pub fn streams_of(table: &str) -> KeyRange {
     KeyRange::prefix(&StoreKey::Stream(Ended(table), "").encode())
 }
 
+/// The table of a catalog entry's key; `None` when it is none.
+#[must_use]
+pub fn table_of(key: &[u8]) -> Option<&str> {
+    let StoreKey::Table(name) = StoreKey::parse(key)? else { return None };
+    Some(name)
+}
+
 /// All catalog entries, or those after a name.
 #[must_use]
 pub fn tables_after(name: Option<&str>) -> KeyRange {
@@ -394,23 +408,6 @@ pub fn stream_records_from(stream: SourceId, version: Version) -> KeyRange {
 #[must_use]
 pub fn expiries_between(list: SourceId, from_ms: u64, before_ms: u64) -> KeyRange {
     between(&StoreKey::Expiry(list, from_ms, &[]), &StoreKey::Expiry(list, before_ms, &[]))
-}
-
-/// The entries of a source whose digests are in `lower..upper`; no upper is the end.
-#[must_use]
-pub fn entries_of_digests(source: SourceId, lower: &Digest, upper: Option<&Digest>) -> KeyRange {
-    let end = match upper {
-        Some(digest) => Some(collection_prefix(source, digest)),
-        None => prefix_end(&Space::Entry.head(source)),
-    };
-    let lower = Bound::Included(collection_prefix(source, lower));
-    KeyRange { lower, upper: end.map_or(Bound::Unbounded, Bound::Excluded) }
-}
-
-/// The bytes with which the key of every entry of a collection begins.
-#[must_use]
-pub fn collection_prefix(source: SourceId, digest: &Digest) -> Vec<u8> {
-    Space::Entry.at(source, digest)
 }
 
 #[cfg(test)]

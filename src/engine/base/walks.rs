@@ -45,6 +45,42 @@ pub fn take_while<T>(
     Ok(found)
 }
 
+/// What `take` makes of the entries of a range, at most `limit`, and whether there are more.
+///
+/// # Errors
+/// Those of the store and of `take`.
+pub fn page<T>(
+    read: &dyn Read,
+    range: &KeyRange,
+    limit: usize,
+    mut take: impl FnMut(&[u8], &[u8]) -> Result<Option<T>, StoreError>,
+) -> Result<(Vec<T>, bool), StoreError> {
+    let (mut found, mut has_more) = (Vec::new(), false);
+    try_walk(read, range, Direction::Forward, |key, value| {
+        if let Some(taken) = take(key, value)? {
+            has_more = found.len() == limit;
+            if has_more {
+                return Ok(ControlFlow::Break(()));
+            }
+            found.push(taken);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((found, has_more))
+}
+
+/// Visits the entries of a range.
+///
+/// # Errors
+/// Those of the store and of `visit`.
+pub fn each(
+    read: &dyn Read,
+    range: &KeyRange,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    try_walk(read, range, Direction::Forward, |key, value| visit(key, value).map(ControlFlow::Continue))
+}
+
 /// What `read_entry` makes of the first entry of a range.
 ///
 /// # Errors

@@ -77,26 +77,15 @@ pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>
     Ok((first..next).map(SourceId).collect())
 }
 
-/// Names after `start`, in byte order, as long as `visit` says to go on.
-///
-/// # Errors
-/// Those of the store.
-pub fn table_names(read: &dyn Read, start: Option<&str>, visit: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<(), StoreError> {
-    read.walk(&keys::tables_after(start), Direction::Forward, &mut |key, _| match StoreKey::parse(key) {
-        Some(StoreKey::Table(name)) => visit(name),
-        _ => ControlFlow::Continue(()),
-    })
-}
-
 /// The names of all tables, in byte order.
 ///
 /// # Errors
 /// Those of the store.
 pub fn all_tables(read: &dyn Read) -> Result<Vec<TableName>, StoreError> {
     let mut names = Vec::new();
-    table_names(read, None, &mut |name| {
-        names.extend(TableName::new(name));
-        ControlFlow::Continue(())
+    walks::each(read, &keys::tables_after(None), |key, _| {
+        names.extend(keys::table_of(key).and_then(|name| TableName::new(name).ok()));
+        Ok(())
     })?;
     Ok(names)
 }

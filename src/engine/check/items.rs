@@ -152,7 +152,7 @@ impl Check<'_> {
         self.each(&Space::Collection.of(source), |check, key, _| {
             let has_entries = match StoreKey::parse(key) {
                 Some(StoreKey::Collection(source, digest)) => {
-                    walks::has_any(check.view.read(), &KeyRange::prefix(&keys::collection_prefix(source, digest)))?
+                    walks::has_any(check.view.read(), &KeyRange::prefix(&Space::Entry.at(source, digest)))?
                 }
                 _ => false,
             };

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::report::{DifferenceKind, Place, Reporter, is_damage};
-use super::walk::{Check, each};
+use super::walk::Check;
 use crate::codec::digest::hex;
 use crate::engine::catalog::{ExpiryList, TimeToLive};
 use crate::engine::meter::stored;
@@ -209,7 +209,7 @@ type Found = Result<Option<DifferenceKind>, StoreError>;
 /// Those of the store.
 pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
     let mut wrong = |space: Space, wrong: &dyn Fn(&[u8], &[u8]) -> Found| {
-        each(read, &space.all(), |key, value| {
+        walks::each(read, &space.all(), |key, value| {
             if let Some(kind) = wrong(key, value)? {
                 reporter.add(kind, Place::NONE, hex(key));
             }

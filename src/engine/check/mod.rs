@@ -90,7 +90,7 @@ pub fn check_catalog(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Ta
     let next = reporter.readable(catalog::next_source(read), Place::NONE, "next source id")?;
     let mut known: BTreeSet<SourceId> = purge::pending(read)?.into_iter().collect();
     let mut tables = Vec::new();
-    for name in names(view, reporter)? {
+    for name in names(read, reporter)? {
         let place = Place::table(&name);
         let Some(Some(table)) = reporter.readable(catalog::read_table(read, &name), place, "")? else { continue };
         if table.schema.name != name {
@@ -109,14 +109,15 @@ pub fn check_catalog(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Ta
     Ok((tables, known))
 }
 
-fn names(view: &View<'_>, reporter: &mut Reporter) -> Result<Vec<TableName>, StoreError> {
+fn names(read: &dyn Read, reporter: &mut Reporter) -> Result<Vec<TableName>, StoreError> {
     let mut names = Vec::new();
-    view.table_names(None, &mut |name| {
+    walks::each(read, &keys::tables_after(None), |key, _| {
+        let Some(name) = keys::table_of(key) else { return Ok(()) };
         match TableName::new(name) {
             Ok(name) => names.push(name),
             Err(_) => reporter.add(DifferenceKind::WrongCatalog, Place::NONE, format!("a table named {name:?}")),
         }
-        ControlFlow::Continue(())
+        Ok(())
     })?;
     Ok(names)
 }

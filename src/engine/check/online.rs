@@ -81,7 +81,7 @@ impl Check<'_> {
     fn is_kept_out(&self, table: &TableEntry, index: &IndexSchema, place: &[u8]) -> Result<bool, StoreError> {
         let Some(bytes) = self.view.read().get(&Space::Entry.at(table.source, place))? else { return Ok(false) };
         match Record::parse(bytes).and_then(|record| record.to_item()) {
-            Ok(item) => Ok(violations::of_item(index, &item).is_some()),
+            Ok(item) => Ok(violations::keeps_out(index, &item)),
             Err(error) if is_damage(&error) => Ok(true),
             Err(error) => Err(error),
         }
@@ -98,7 +98,7 @@ impl Check<'_> {
         let at = keys::place_in_source(key);
         for (name, made) in &table.index_life.made {
             let Some((index, source)) = table.indexes().find(|(index, _)| index.name.as_str() == name) else { continue };
-            if !building.is_due(source, at) || violations::of_item(index, item).is_none() {
+            if !building.is_due(source, at) || !violations::keeps_out(index, item) {
                 continue;
             }
             if self.view.read().get(&StoreKey::Violation(made.violations, at).encode())?.is_none() {

@@ -77,15 +77,6 @@ impl Check<'_> {
         mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
         let view = self.view;
-        Ok(each(view.read(), range, |key, bytes| visit(self, key, bytes))?)
+        Ok(walks::each(view.read(), range, |key, bytes| visit(self, key, bytes))?)
     }
-}
-
-/// Visits the entries of `range` until one fails.
-pub fn each(
-    read: &dyn Read,
-    range: &KeyRange,
-    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    try_walk(read, range, Direction::Forward, |key, bytes| visit(key, bytes).map(ControlFlow::Continue))
 }

@@ -162,7 +162,7 @@ impl Target<'_> {
     /// units left for it, the milliseconds to wait.
     fn add(&self, transaction: &mut Transaction<'_>, found: &Found, progress: &mut Progress) -> Result<Option<u64>, StoreError> {
         let Some(entry) = self.view.entry(&found.item) else {
-            if violations::of_item(self.view.index, &found.item).is_some() {
+            if violations::keeps_out(self.view.index, &found.item) {
                 violations::add(transaction, self.list, &found.place)?;
             }
             return Ok(None);
@@ -177,7 +177,7 @@ impl Target<'_> {
         }
         progress.counts.written += 1;
         progress.counts.write_units += whole(write_units(entry.bytes));
-        found.stamp.apply(transaction, &self.view, &Transition::Added(entry), Some(&found.item))?;
+        found.stamp.apply(transaction, &self.view, &Transition { old: None, new: Some(entry) }, Some(&found.item))?;
         Ok(None)
     }
 

@@ -4,20 +4,17 @@
 //! its definition on. The places of these items are on a list of the index; what is wrong is read from the item.
 
 use crate::engine::base::counters::CounterDelta;
-use crate::engine::base::item_key::{is_empty_key, key_bytes};
+use crate::engine::base::item_key::key_bytes;
 use crate::engine::catalog::IndexLife;
-use crate::engine::index::{self, IndexView};
+use crate::engine::index::{IndexView, KeyFault};
 use crate::engine::prelude::*;
 use crate::engine::runtime::{Transaction, View};
-use crate::model::KeyAttribute;
 use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
-use crate::model::error::KeyError;
-use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 
-/// What keeps an item out of an index; `None` when nothing does, or when it lacks a key attribute.
+/// Does a value keep an item out of an index? One that lacks a key attribute is not kept out.
 #[must_use]
-pub fn of_item(index: &IndexSchema, item: &Item) -> Option<KeyError> {
-    index::check_keys(index, item).err()
+pub fn keeps_out(index: &IndexSchema, item: &Item) -> bool {
+    KeyFault::of(index, item).is_some()
 }
 
 /// Brings the lists of a table's indexes up to date with a change of the item at a place.
@@ -32,11 +29,11 @@ pub fn maintain(
     new: Option<&Item>,
 ) -> Result<(), StoreError> {
     for (index, list) in lists(&table.index_life, table) {
-        let (old, new) = (old.and_then(|item| of_item(index, item)), new.and_then(|item| of_item(index, item)));
-        match (old, new) {
-            (None, None) => {}
-            (_, Some(_)) => add(transaction, list, place)?,
-            (Some(_), None) => remove(transaction, list, place)?,
+        let is_kept_out = |item: Option<&Item>| item.is_some_and(|item| keeps_out(index, item));
+        if is_kept_out(new) {
+            add(transaction, list, place)?;
+        } else if is_kept_out(old) {
+            remove(transaction, list, place)?;
         }
     }
     Ok(())
@@ -122,32 +119,13 @@ fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
 /// The first value that cannot be a key of an index.
 #[must_use]
 pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
-    let partition = index.partition.iter().find_map(|attribute| refused(attribute, item, 0, PARTITION_KEY_BYTES_MAX).err());
-    partition.or_else(|| {
-        let mut before = 0;
-        index.sort.iter().find_map(|attribute| match refused(attribute, item, before, SORT_KEY_BYTES_MAX) {
-            Ok(bytes) => {
-                before += bytes;
-                None
-            }
-            Err(violation) => Some(violation),
-        })
-    })
-}
-
-/// The bytes of a value that can be a key; `before` are taken already of those that all may have together.
-fn refused(attribute: &KeyAttribute, item: &Item, before: usize, bytes_max: usize) -> Result<usize, KeyViolation> {
-    let Some(value) = item.get(&attribute.name) else { return Ok(0) };
-    let expected = attribute.attribute_type.as_attribute_type();
-    let refused = |expected: String, found: String| Err(KeyViolation { attribute: attribute.name.clone(), expected, found });
-    if value.attribute_type() != expected {
-        return refused(expected.tag().to_owned(), value.attribute_type().tag().to_owned());
-    }
-    let (bytes, room) = (key_bytes(value), bytes_max.saturating_sub(before));
-    if is_empty_key(value) || bytes > room {
-        return refused(format!("{} of 1 to {room} bytes", expected.tag()), format!("{} of {bytes} bytes", expected.tag()));
-    }
-    Ok(bytes)
+    let KeyFault { attribute, value, room, .. } = KeyFault::of(index, item)?;
+    let (expected, found) = (attribute.attribute_type.as_attribute_type().tag(), value.attribute_type().tag());
+    let (expected, found) = match expected == found {
+        true => (format!("{expected} of 1 to {room} bytes"), format!("{found} of {} bytes", key_bytes(value))),
+        false => (expected.to_owned(), found.to_owned()),
+    };
+    Some(KeyViolation { attribute: attribute.name.clone(), expected, found })
 }
 
 #[cfg(test)]

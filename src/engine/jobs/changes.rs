@@ -5,9 +5,7 @@
 //! when the window ended is the present one if that is old enough, and otherwise what the first change after the window replaced:
 //! the walk comes to it later, as each change left a record. An item still open at the end of the history was deleted.
 
-use super::ending::{AfterPiece, Rest, release};
-use crate::engine::account::job::{ChangesJob, Job};
-use crate::engine::account::{AccountRecord, ExportRecord, JobRecord};
+use crate::engine::account::job::ChangesJob;
 use crate::engine::base::stored::{Long, bytes_of, parts_of};
 use crate::engine::history::{self, Past};
 use crate::engine::prelude::*;
@@ -47,8 +45,8 @@ impl<'b> ChangedItem<'b> {
     }
 }
 
-/// Walks over some of the history; writes how far it is, or that the export can be written.
-pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: ChangesJob) -> Result<AfterPiece, Error> {
+/// Walks over some of the history; how far it is then, or `None` at the end.
+pub(super) fn piece(transaction: &mut Transaction<'_>, changes: &ChangesJob) -> Result<Option<Version>, Error> {
     let mut seen: Vec<(Version, Vec<u8>)> = Vec::new();
     let range = history::after(changes.source, changes.after);
     let last = walks::piece(transaction.read(), &range, (RECORDS_MAX, BYTES_MAX), |key, record| {
@@ -57,18 +55,9 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: Cha
         Ok(record.len())
     })?;
     for (version, record) in &seen {
-        note(transaction, &changes, *version, Past::parse(record)?)?;
-        changes.after = *version;
+        note(transaction, changes, *version, Past::parse(record)?)?;
     }
-    let name = id.to_string();
-    if last.is_some() {
-        JobRecord { id, job: Job::Changes(changes) }.put(transaction.batch, &name)?;
-        return Ok(AfterPiece::Again);
-    }
-    JobRecord::delete(transaction.batch, &name)?;
-    ExportRecord::change(transaction.batch, &changes.arn, |record| record.is_copied = true)?;
-    let job = release(transaction, &changes.table)?;
-    Ok(AfterPiece::Done(Rest { job, export: Some(changes.arn), removal: None }))
+    Ok(last.and_then(|_| seen.last()).map(|(version, _)| *version))
 }
 
 fn note(transaction: &mut Transaction<'_>, changes: &ChangesJob, version: Version, past: Past<'_>) -> Result<(), StoreError> {

@@ -24,7 +24,7 @@ use crate::expr::{
     projection,
 };
 use crate::model::api::common::Failure;
-use crate::model::api::transfer::{Export, ExportFilter, ExportFormat, ExportView, ExportWindow, ION, TransferStatus};
+use crate::model::api::transfer::{Export, ExportFilter, ExportFormat, ExportView, ExportWindow, ION};
 use crate::model::error::QueryError;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{KeySchema, Word, arn};
@@ -49,18 +49,12 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
         transaction.removes();
         let now_ms = transaction.now_ms();
         ExportRecord::change(transaction.batch, &arn, |record| {
-            record.export.end_ms = Some(now_ms);
-            match &written {
-                Ok(Written { manifest, items, bytes }) => {
-                    (record.export.items, record.export.bytes) = (*items, *bytes);
-                    record.export.status = TransferStatus::Completed;
-                    record.export.manifest = Some(manifest.clone());
-                }
-                Err(message) => {
-                    record.export.status = TransferStatus::Failed;
-                    record.export.failure = Some(Failure { code: "S3Error".to_owned(), message: message.clone() });
-                }
+            if let Ok(Written { manifest, items, bytes }) = &written {
+                (record.export.items, record.export.bytes) = (*items, *bytes);
+                record.export.manifest = Some(manifest.clone());
             }
+            let failure = written.as_ref().err().map(|message| Failure { code: "S3Error".to_owned(), message: message.clone() });
+            record.end(now_ms, failure);
         })?;
         Ok(purge::mark(transaction, source)?)
     })?;

@@ -16,7 +16,7 @@ mod import_files;
 
 use std::ops::Bound;
 
-use super::account::job::Job;
+use super::account::job::{ChangesJob, CopyJob, Job};
 use super::account::{AccountRecord, ExportRecord, ImportRecord, JobRecord};
 use super::prelude::*;
 use super::purge;
@@ -24,10 +24,10 @@ use super::runtime::{Shared, Transaction};
 use crate::model::api::Done;
 use crate::model::api::common::Failure;
 use crate::model::api::transfer::TransferStatus;
-use ending::{AfterPiece, Rest, end, failure_of};
+use ending::{Rest, end, failure_of};
 
 pub use buckets::{relative, root};
-pub use ending::{add, bound_at, bound_now, hold, trim};
+pub use ending::{add, bound_at, bound_now, trim};
 pub use export::Selected;
 pub use import::run as run_import;
 
@@ -45,9 +45,9 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
 /// Runs a job to its end, a piece at a time.
 pub fn start(shared: Arc<Shared>, id: u32) {
     let again = Arc::clone(&shared);
-    let next = Done::of(move |outcome: Result<AfterPiece, Error>| match outcome {
-        Ok(AfterPiece::Again) => start(again, id),
-        Ok(AfterPiece::Done(rest)) => begin(&again, rest),
+    let next = Done::of(move |outcome: Result<Option<Rest>, Error>| match outcome {
+        Ok(None) => start(again, id),
+        Ok(Some(rest)) => begin(&again, rest),
         Err(error) => stopped(&again, id, &error),
     });
     // `next` starts the piece after it from the writer thread. That only queues: no recursion, and whatever waits gets in between.
@@ -82,39 +82,44 @@ fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
 /// The records there are. What cannot be read, as when a newer ddbfs wrote it, stays for the program that can.
 fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
     let mut found = Vec::new();
-    R::walk(read, None, &mut |record| {
+    R::each(read, |record| {
         match record {
             Ok(record) => found.push(record),
             Err(error) => log::warn!("{} is not gone on with: {error}", R::WHAT),
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     })?;
     Ok(found)
 }
 
-fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<AfterPiece, Error> {
+/// Carries out some of a job; what is left to do when it is over.
+fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Rest>, Error> {
     let name = id.to_string();
     // Another process may have ended it. Its record, written with each piece, is what decides.
-    let Some(record) = JobRecord::get(transaction.read(), &name)? else { return Ok(AfterPiece::Done(Rest::default())) };
-    match record.job {
-        Job::Copy(copy) => copy::piece(transaction, id, copy),
-        Job::Changes(changes) => changes::piece(transaction, id, changes),
-        Job::Trim { source, below } => trim_piece(transaction, &name, (source, below)),
+    let Some(JobRecord { job, .. }) = JobRecord::get(transaction.read(), &name)? else { return Ok(Some(Rest::default())) };
+    let next = match &job {
+        Job::Copy(copy) => copy::piece(transaction, copy)?.map(|place| Job::Copy(CopyJob { place, ..copy.clone() })),
+        Job::Changes(of) => changes::piece(transaction, of)?.map(|after| Job::Changes(ChangesJob { after, ..of.clone() })),
+        Job::Trim { source, below } if trim_piece(transaction, *source, *below)? => return Ok(None),
+        Job::Trim { .. } => None,
+    };
+    match next {
+        Some(job) => Ok(JobRecord { id, job }.put(transaction.batch, &name).map(|()| None)?),
+        None => end(transaction, id, job, None).map(Some),
     }
 }
 
-/// Removes some of the history of a source.
-fn trim_piece(transaction: &mut Transaction<'_>, name: &str, (source, below): (SourceId, Version)) -> Result<AfterPiece, Error> {
+/// Removes some of the history of a source; whether there may be more.
+fn trim_piece(transaction: &mut Transaction<'_>, source: SourceId, below: Version) -> Result<bool, StoreError> {
     let upper = Bound::Excluded(StoreKey::History(source, below).encode());
     let range = KeyRange { upper, ..Space::History.of(source) };
     transaction.removes();
     let keys = transaction.shared.pieces.keys();
-    if walks::delete_first(transaction.batch, &range, keys)? == keys {
+    let goes_on = walks::delete_first(transaction.batch, &range, keys)? == keys;
+    if goes_on {
         transaction.shared.pieces.grow();
-        return Ok(AfterPiece::Again);
     }
-    JobRecord::delete(transaction.batch, name)?;
-    Ok(AfterPiece::Done(Rest::default()))
+    Ok(goes_on)
 }
 
 /// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
@@ -129,13 +134,13 @@ fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
 
 fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
     let (again, of_job) = (Arc::clone(shared), failure.clone());
-    let next = Done::of(move |outcome: Result<AfterPiece, Error>| match outcome {
-        Ok(AfterPiece::Again) if again.pieces.halve() => start(again, id),
-        Ok(AfterPiece::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
-        Ok(AfterPiece::Done(rest)) => begin(&again, rest),
+    let next = Done::of(move |outcome: Result<Option<Rest>, Error>| match outcome {
+        Ok(None) if again.pieces.halve() => start(again, id),
+        Ok(None) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
+        Ok(Some(rest)) => begin(&again, rest),
         Err(Error::Store(StoreError::NoSpace)) => purge::later(&again, move |shared| give_up(shared, id, failure)),
         // The record is still there: the next open tries it again.
         Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
     });
-    shared.submit(move |transaction| end(transaction, id, &of_job), next);
+    shared.submit(move |transaction| ending::give_up(transaction, id, &of_job), next);
 }

@@ -32,19 +32,17 @@ use stored::HeatRecord;
 use sums::{History, SumSlots};
 use top_keys::{Gauge, ItemCounter, LastMinute, TopKeys};
 
-pub use sums::{Outcome, TableMeter};
+pub use sums::Outcome;
 
 /// The meters of everything.
 #[derive(Debug, Default)]
 pub struct Meter {
     // Ordered, as the partitions below: of small numbers, asked for with each item, the place is found sooner than their hash.
     sources: RwLock<BTreeMap<SourceId, Arc<SourceMeter>>>,
-    tables: RwLock<HashMap<TableName, Arc<TableMeter>>>,
+    tables: RwLock<HashMap<TableName, Arc<Mutex<SumSlots>>>>,
     user_errors: Mutex<u64>,
     /// Held while what was counted goes to the store: a reader sees it in one of the two places.
     storing: RwLock<()>,
-    /// When records were looked through for old ones last.
-    looked_ms: Mutex<Option<u64>>,
 }
 
 /// What was counted and is to be stored.
@@ -92,9 +90,9 @@ impl Meter {
         self.sources.read().get(&source).map(Arc::clone)
     }
 
-    /// The meter of a table by its name.
+    /// What is counted of a table by its name.
     #[must_use]
-    pub fn table(&self, name: &TableName) -> Arc<TableMeter> {
+    pub fn table(&self, name: &TableName) -> Arc<Mutex<SumSlots>> {
         if let Some(meter) = self.tables.read().get(name) {
             return Arc::clone(meter);
         }
@@ -109,16 +107,6 @@ impl Meter {
     #[must_use]
     pub fn user_errors(&self) -> u64 {
         *self.user_errors.lock()
-    }
-
-    /// Is it as long since this was true last, or was it never? Milliseconds.
-    pub fn is_hour_over(&self, now_ms: u64, hour_ms: u64) -> bool {
-        let mut looked = self.looked_ms.lock();
-        let is_over = looked.is_none_or(|last| now_ms.saturating_sub(last) >= hour_ms);
-        if is_over {
-            *looked = Some(now_ms);
-        }
-        is_over
     }
 
     /// Nothing goes to the store while this is held. A reader that waits in vain, because the writer waits for it, goes on without.
@@ -138,7 +126,7 @@ impl Meter {
         let sources = self.sources.read().iter().map(|(source, meter)| meter.take(*source, now_ms, is_end)).collect::<Vec<_>>();
         let tables = self.tables.read();
         let of_table = tables.iter().map(|(table, meter)| {
-            let (table, sums) = (table.clone(), meter.take(now_ms, is_end));
+            let (table, sums) = (table.clone(), meter.lock().take(now_ms, is_end));
             TakenOfSource { table, source: None, sums, heat: Pyramid::default() }
         });
         let sources = sources.into_iter().chain(of_table).filter(|taken| !taken.is_none()).collect();
@@ -150,7 +138,7 @@ impl Meter {
         *self.user_errors.lock() += taken.user_errors;
         for of in &taken.sources {
             match of.source {
-                None => self.table(&of.table).give_back(&of.sums),
+                None => self.table(&of.table).lock().give_back(&of.sums),
                 Some(source) => {
                     if let Some(meter) = self.known_source(source) {
                         meter.give_back(of);
@@ -266,15 +254,6 @@ impl SourceMeter {
             counts.count_item(places.0, now_ms, load);
         }
         self.heat(counts, places, now_ms, load);
-    }
-
-    /// Counts requests that were throttled.
-    pub fn count_throttle(&self, place: &[u8], now_ms: u64, is_write: bool) {
-        let load = Load { read_throttles: u64::from(!is_write), write_throttles: u64::from(is_write), ..Load::default() };
-        let mut counts = self.counts.lock();
-        counts.count_item(place, now_ms, &load);
-        counts.count_usage(now_ms, &load);
-        self.heat(counts, (place, place), now_ms, &load);
     }
 
     /// Counts what a step of the index's backfill took, whether it had to end for want of units, and how far the backfill is then.

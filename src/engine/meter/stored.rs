@@ -64,11 +64,11 @@ pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError>
 }
 
 fn collect<R: Kept>(read: &dyn Read, level: Level, range: &KeyRange, found: &mut Pyramid<R>) -> Result<(), StoreError> {
-    try_walk(read, range, Direction::Forward, |key, bytes| {
+    walks::each(read, range, |key, bytes| {
         if let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) {
             found.0.insert((level, start), lenient(decode(bytes))?);
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     })
 }
 

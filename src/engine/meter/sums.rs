@@ -6,7 +6,7 @@ use super::pyramid::{Level, Merge, Pyramid, Slots};
 use crate::engine::base::stored::is_default;
 use crate::engine::prelude::*;
 use crate::model::error::{Cancellation, CancellationReason};
-use crate::model::layout::{MeteredOperation, OperationCounts, Series, TableCounts, Usage, Window};
+use crate::model::layout::{MeteredOperation, Series, TableCounts, Usage, Window};
 
 /// Minutes that are told: three hours, as long as CloudWatch keeps its finest points.
 pub const MINUTES_MAX: u64 = 180;
@@ -104,6 +104,11 @@ impl SumSlots {
         &mut self.slots.open
     }
 
+    /// How operations end now.
+    pub fn counts(&mut self, now_ms: u64) -> &mut TableCounts {
+        self.now(now_ms).counts_mut()
+    }
+
     /// All of it, with the slot now.
     #[must_use]
     pub fn history(&self) -> History {
@@ -134,45 +139,6 @@ impl SumSlots {
 
 // How operations ended and how long they took, by table and operation (docs/dynamodb.md 23.1).
 
-/// What is counted of a table by its name.
-#[derive(Debug, Default)]
-pub struct TableMeter(Mutex<SumSlots>);
-
-impl TableMeter {
-    fn count(&self, now_ms: u64, add: impl FnOnce(&mut TableCounts)) {
-        add(self.0.lock().now(now_ms).counts_mut());
-    }
-
-    /// Counts an operation: how it ended, how long it took, and what it gave back if that is counted.
-    pub fn count_operation(&self, now_ms: u64, operation: MeteredOperation, ended: Outcome, took: (f64, Option<u64>)) {
-        self.count(now_ms, |counts| {
-            add_outcome(&mut counts.operations[operation as usize], ended, took);
-            counts.conditional_check_failed += u64::from(ended == Outcome::ConditionFailed);
-        });
-    }
-
-    /// Counts items that time to live deleted.
-    pub fn count_expired(&self, now_ms: u64, items: u64) {
-        self.count(now_ms, |counts| counts.time_to_live_deleted += items);
-    }
-
-    /// As [`SumSlots::take`].
-    pub fn take(&self, now_ms: u64, is_end: bool) -> History {
-        self.0.lock().take(now_ms, is_end)
-    }
-
-    /// As [`SumSlots::give_back`].
-    pub fn give_back(&self, taken: &History) {
-        self.0.lock().give_back(taken);
-    }
-
-    /// What was counted and is not stored yet.
-    #[must_use]
-    pub fn sums(&self) -> History {
-        self.0.lock().history()
-    }
-}
-
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -201,7 +167,15 @@ fn is_condition(reason: &CancellationReason) -> bool {
     matches!(reason, CancellationReason::ConditionalCheckFailed { .. })
 }
 
-fn add_outcome(counts: &mut OperationCounts, outcome: Outcome, (latency_ms, returned): (f64, Option<u64>)) {
+/// Counts an operation: how it ended, how long it took, and what it gave back if that is counted.
+pub fn count_operation(
+    counts: &mut TableCounts,
+    operation: MeteredOperation,
+    outcome: Outcome,
+    (latency_ms, returned): (f64, Option<u64>),
+) {
+    counts.conditional_check_failed += u64::from(outcome == Outcome::ConditionFailed);
+    let counts = &mut counts.operations[operation as usize];
     match outcome {
         Outcome::Success => {
             counts.latency_ms.add(latency_ms);

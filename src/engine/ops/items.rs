@@ -6,9 +6,11 @@ use crate::engine::base::{item_key, read_units};
 use crate::engine::prelude::*;
 use crate::engine::read::select::{self, RequestedProjection};
 use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::write::Applied;
+use crate::engine::write::action::{Action, Plan};
 use crate::engine::write::guard::{Guard, Stored};
 use crate::engine::write::update::UpdatePlan;
-use crate::engine::{index, parked, write};
+use crate::engine::{parked, write};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
 use crate::model::api::parked::{ParkRequest, ParkedChange};
 use crate::model::api::{
@@ -64,7 +66,7 @@ impl Engine {
     /// PutItem (docs/dynamodb.md 12.2): the item takes the place of what has its key, if the condition holds for that. `done` hears of it after
     /// the commit.
     pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        self.shared.submit_checked(check_put(&request), move |transaction, guard| put(transaction, &request, guard), done);
+        self.shared.submit_checked(check_put(&request), move |transaction, plan| put(transaction, &request, plan), done);
     }
 
     /// Every check of a put against the last commit, without writing.
@@ -72,43 +74,37 @@ impl Engine {
     /// # Errors
     /// The error a write would get.
     pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
-        let guard = check_put(request)?;
+        let (plan, action) = (check_put(request)?, Action::Put(&request.item));
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
-        let key = index::key_of_put(&table, &request.item)?;
-        guard.check_paths(&table)?;
-        let stored = Stored::read(view.read(), &table, key)?;
-        guard.check(&stored)?;
-        write::check_collection(view.read(), self.shared.options.collection_bytes_max, &stored, &request.item)
+        let stored = Stored::read(view.read(), &table, plan.key(action, &table)?)?;
+        plan.decide(action, &stored)?;
+        let growth = write::collection_growth(&stored, Some(&request.item))?;
+        write::check_growth(view.read(), self.shared.options.collection_bytes_max, &stored, (growth, growth)).map(drop)
     }
 }
 
 /// What needs no table.
-fn check_put(request: &PutItemRequest) -> Result<Guard, Error> {
+fn check_put(request: &PutItemRequest) -> Result<Plan, Error> {
     request.item.check_limits()?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
-    Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
+    Ok(Plan::Guard(guard.with(request.precondition, request.return_old_on_condition_failure)))
 }
 
-fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guard) -> Result<PutItemResponse, Error> {
-    let table = transaction.active_table(&request.table_name)?;
-    let key = index::key_of_put(&table, &request.item)?;
-    guard.check_paths(&table)?;
-    let stored = Stored::look_at(transaction, &table, key)?;
-    transaction.held_values.change(stored.record()?)?;
-    guard.check(&stored)?;
-    let attributes = match request.return_values {
-        ReturnValues::AllOld => stored.item()?.cloned(),
-        ReturnValues::None => None,
-    };
-    let applied = write::replace_checked(transaction, &stored, Some(&request.item))?;
+fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, plan: &Plan) -> Result<PutItemResponse, Error> {
+    let (stored, outcome) = plan.look_at(transaction, &request.table_name, Action::Put(&request.item))?;
+    let attributes = returned(request.return_values, &stored)?;
+    let Applied { version, consumed_capacity } = outcome.write(transaction, &stored)?;
     let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
-    Ok(PutItemResponse {
-        attributes,
-        consumed_capacity: applied.consumed_capacity,
-        item_collection_metrics,
-        version: applied.version,
-    })
+    Ok(PutItemResponse { attributes, consumed_capacity, item_collection_metrics, version })
+}
+
+/// What `ReturnValues` of a put or delete returns.
+fn returned(asked: ReturnValues, stored: &Stored) -> Result<Option<Item>, StoreError> {
+    match asked {
+        ReturnValues::AllOld => Ok(stored.item()?.cloned()),
+        ReturnValues::None => Ok(None),
+    }
 }
 
 impl Engine {
@@ -120,59 +116,43 @@ impl Engine {
 }
 
 /// What needs no table.
-fn check_update(request: &UpdateItemRequest) -> Result<UpdatePlan, Error> {
+fn check_update(request: &UpdateItemRequest) -> Result<Plan, Error> {
     request.key.check_nesting()?;
     let plan = UpdatePlan::parse(&request.update, &request.condition, &request.placeholders)?;
-    Ok(plan.with(request.precondition, request.return_old_on_condition_failure))
+    Ok(Plan::Update(plan.with(request.precondition, request.return_old_on_condition_failure)))
 }
 
-fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: &UpdatePlan) -> Result<UpdateItemResponse, Error> {
-    let table = transaction.active_table(&request.table_name)?;
-    let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
-    plan.check_table(&table)?;
-    let stored = Stored::look_at(transaction, &table, key)?;
-    transaction.held_values.change(stored.record()?)?;
-    let new = plan.apply(&stored)?;
-    let applied = write::replace(transaction, &stored, new.as_ref())?;
+fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: &Plan) -> Result<UpdateItemResponse, Error> {
+    let (stored, outcome) = plan.look_at(transaction, &request.table_name, Action::Update(&request.key))?;
+    let attributes = plan.returned(request.return_values, &stored, &outcome)?;
+    let Applied { version, consumed_capacity } = outcome.write(transaction, &stored)?;
     let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
-    Ok(UpdateItemResponse {
-        attributes: plan.returned(request.return_values, stored.item()?, new.as_ref()),
-        consumed_capacity: applied.consumed_capacity,
-        item_collection_metrics,
-        version: new.is_some().then_some(applied.version),
-    })
+    let version = outcome.item().map(|_| version);
+    Ok(UpdateItemResponse { attributes, consumed_capacity, item_collection_metrics, version })
 }
 
 impl Engine {
     /// DeleteItem (docs/dynamodb.md 12.4): what has the key goes, if the condition holds for it; that there is nothing is no error. `done` hears
     /// of it after the commit.
     pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        self.shared.submit_checked(check_delete(&request), move |transaction, guard| delete(transaction, &request, guard), done);
+        self.shared.submit_checked(check_delete(&request), move |transaction, plan| delete(transaction, &request, plan), done);
     }
 }
 
 /// What needs no table.
-fn check_delete(request: &DeleteItemRequest) -> Result<Guard, Error> {
+fn check_delete(request: &DeleteItemRequest) -> Result<Plan, Error> {
     request.key.check_nesting()?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
-    Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
+    Ok(Plan::Guard(guard.with(request.precondition, request.return_old_on_condition_failure)))
 }
 
-fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, guard: &Guard) -> Result<DeleteItemResponse, Error> {
-    let table = transaction.active_table(&request.table_name)?;
-    let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
-    guard.check_paths(&table)?;
-    let stored = Stored::look_at(transaction, &table, key)?;
-    transaction.held_values.change(stored.record()?)?;
-    guard.check(&stored)?;
+fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, plan: &Plan) -> Result<DeleteItemResponse, Error> {
+    let (stored, outcome) = plan.look_at(transaction, &request.table_name, Action::Delete(&request.key))?;
     let existed = stored.record()?.is_some();
-    let attributes = match request.return_values {
-        ReturnValues::AllOld => stored.item()?.cloned(),
-        ReturnValues::None => None,
-    };
-    let applied = write::replace(transaction, &stored, None)?;
+    let attributes = returned(request.return_values, &stored)?;
+    let consumed_capacity = outcome.write(transaction, &stored)?.consumed_capacity;
     let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
-    Ok(DeleteItemResponse { attributes, consumed_capacity: applied.consumed_capacity, item_collection_metrics, existed })
+    Ok(DeleteItemResponse { attributes, consumed_capacity, item_collection_metrics, existed })
 }
 
 impl Engine {
@@ -180,9 +160,9 @@ impl Engine {
     /// is not there parks nothing.
     pub fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
         let checked = check_delete(&request.delete);
-        let park = move |transaction: &mut Transaction<'_>, guard: &Guard| {
+        let park = move |transaction: &mut Transaction<'_>, plan: &Plan| {
             let table = transaction.active_table(&request.place.table)?;
-            let response = delete(transaction, &request.delete, guard)?;
+            let response = delete(transaction, &request.delete, plan)?;
             if response.existed {
                 parked::put(transaction, table.source, &request.place, &request.content)?;
             }

@@ -59,7 +59,7 @@ fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Er
     let name = table.schema.name.clone();
     let now_ms = view.now_ms();
     let mut history = stored::history(view.read(), table.source)?;
-    history.merge(&view.meter().table(&name).sums());
+    history.merge(&view.meter().table(&name).lock().history());
     let counts = history.series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
     let since_ms = history.total.since_ms.unwrap_or(view.counted_since_ms(table));
     Ok(TableMetrics { table: name, sources, counts, since_ms })

@@ -149,7 +149,7 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
         (Some(condition), _) => source::range_of_condition(&source, condition),
         (None, Some(segment)) => {
             let (lower, upper) = walks::segment_digests(segment);
-            keys::entries_of_digests(source.id(), &lower, upper.as_ref())
+            Space::Entry.between(source.id(), &lower, upper.as_ref().map(|upper| &upper[..]))
         }
         (None, None) => Space::Entry.of(source.id()),
     };

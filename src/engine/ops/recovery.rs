@@ -5,7 +5,7 @@
 
 use super::tables::description;
 use crate::codec::calendar;
-use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::account::job::{CopySource, CopyTarget, Job};
 use crate::engine::account::{self, AccountRecord, BackupRecord};
 use crate::engine::prelude::*;
 use crate::engine::runtime::batch::source_counters;
@@ -62,8 +62,7 @@ impl Engine {
     /// `Recovery`; those of the store.
     pub fn describe_backup(&self, arn: &str) -> Result<Backup, Error> {
         let view = self.view()?;
-        let record = BackupRecord::get(view.read(), arn)?;
-        let record = record.ok_or_else(|| RecoveryError::BackupNotFound(arn.to_owned()))?;
+        let record = BackupRecord::known(view.read(), arn, RecoveryError::BackupNotFound)?;
         Ok(backup(view.read(), &record)?)
     }
 
@@ -148,16 +147,14 @@ fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> R
     };
     record.put(transaction.batch, &record.arn)?;
     let bound = jobs::bound_now(transaction)?;
-    jobs::hold(transaction, &request.table_name)?;
     let from = CopySource::Table { name: request.table_name.clone(), source: table.source, bound };
     let to = CopyTarget::Backup { arn: record.arn.clone(), source };
-    let job = jobs::add(transaction, Job::Copy(CopyJob { from, to, place: CopyPlace::Items(None) }))?;
+    let job = jobs::add(transaction, Job::copy(from, to))?;
     Ok((backup(transaction.read(), &record)?, Some(job)))
 }
 
 fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, SourceId), Error> {
-    let record = BackupRecord::get(transaction.read(), arn)?;
-    let mut record = record.ok_or_else(|| RecoveryError::BackupNotFound(arn.to_owned()))?;
+    let mut record = BackupRecord::known(transaction.read(), arn, RecoveryError::BackupNotFound)?;
     if record.readers > 0 || record.status == BackupStatus::Creating {
         return Err(RecoveryError::BackupInUse(arn.to_owned()).into());
     }
@@ -224,25 +221,20 @@ fn earliest_ms(recovery: PointInTimeRecovery, now_ms: u64) -> u64 {
     recovery.since_ms.max(now_ms.saturating_sub(recovery.period_days * DAY_MS))
 }
 
-/// A moment of a table as a version bound.
-pub(in crate::engine) enum Bound {
-    At(Version),
-    /// The window's ends as texts.
-    Outside {
-        earliest: String,
-        latest: String,
-    },
-}
-
-/// The version bound of a time in the table's window; of now when there is no time.
-pub(in crate::engine) fn bound(transaction: &Transaction<'_>, table: &TableEntry, time_ms: Option<u64>) -> Result<Bound, Error> {
+/// The version bound of a time in the table's window, the error being made of the window's ends; of now when there is no time.
+pub(super) fn bound(
+    transaction: &Transaction<'_>,
+    table: &TableEntry,
+    time_ms: Option<u64>,
+    outside: impl FnOnce(String, String) -> RecoveryError,
+) -> Result<Version, Error> {
     let unavailable = || RecoveryError::RecoveryUnavailable(table.schema.name.as_str().to_owned());
     let recovery = table.control.recovery.ok_or_else(unavailable)?;
     let now_ms = transaction.now_ms();
-    let Some(time_ms) = time_ms else { return Ok(Bound::At(jobs::bound_now(transaction)?)) };
+    let Some(time_ms) = time_ms else { return Ok(jobs::bound_now(transaction)?) };
     let earliest = earliest_ms(recovery, now_ms);
     if time_ms < earliest || time_ms > now_ms {
-        return Ok(Bound::Outside { earliest: calendar::iso(earliest), latest: calendar::iso(now_ms) });
+        return Err(outside(calendar::iso(earliest), calendar::iso(now_ms)).into());
     }
-    Ok(Bound::At(jobs::bound_at(transaction, table.source, time_ms)?))
+    Ok(jobs::bound_at(transaction, table.source, time_ms)?)
 }

@@ -1,8 +1,8 @@
 //! RestoreTableFromBackup, RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): a new table, filled in the background.
 
-use super::recovery::{Bound, bound, table_of};
+use super::recovery::{bound, table_of};
 use super::tables::{add_table, description};
-use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::account::job::{CopySource, CopyTarget, Job};
 use crate::engine::account::{AccountRecord, BackupRecord};
 use crate::engine::base::table_definition::build_schema;
 use crate::engine::jobs;
@@ -42,73 +42,52 @@ impl Engine {
 
 fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupRequest) -> Result<Restored, Error> {
     let arn = &request.backup_arn;
-    let record = BackupRecord::get(transaction.read(), arn)?;
-    let mut record = record.ok_or_else(|| RecoveryError::BackupNotFound(arn.clone()))?;
+    let record = BackupRecord::known(transaction.read(), arn, RecoveryError::BackupNotFound)?;
     if record.status != BackupStatus::Available {
         return Err(RecoveryError::BackupInUse(arn.clone()).into());
     }
-    let schema = schema(&record.table, &request.target, &request.overrides)?;
-    check_target(transaction, &request.target)?;
-    let summary = RestoreSummary {
-        source_backup_arn: Some(arn.clone()),
-        source_table_arn: arn::table(&record.table.schema.name),
-        restore_ms: record.created_ms,
-        is_in_progress: true,
-        failure: None,
-    };
-    record.readers += 1;
-    record.put(transaction.batch, &record.arn)?;
-    let from = CopySource::Backup { arn: arn.clone(), source: record.source };
-    restore(transaction, schema, summary, from)
+    let schema = target_schema(transaction, &record.table, (&request.target, &request.overrides))?;
+    let of = (Some(arn.clone()), arn::table(&record.table.schema.name), record.created_ms);
+    restore(transaction, schema, of, CopySource::Backup { arn: arn.clone(), source: record.source })
 }
 
 fn to_point_in_time(transaction: &mut Transaction<'_>, request: &RestoreToPointInTimeRequest) -> Result<Restored, Error> {
     let table = table_of(transaction.table(&request.source)?, &request.source)?;
     let now_ms = transaction.now_ms();
-    let bound = match bound(transaction, &table, request.time_ms)? {
-        Bound::At(bound) => bound,
-        Bound::Outside { earliest, latest } => return Err(RecoveryError::RestoreTime { earliest, latest }.into()),
-    };
-    let schema = schema(&table, &request.target, &request.overrides)?;
-    check_target(transaction, &request.target)?;
-    let summary = RestoreSummary {
-        source_backup_arn: None,
-        source_table_arn: arn::table(&request.source),
-        restore_ms: request.time_ms.unwrap_or(now_ms),
-        is_in_progress: true,
-        failure: None,
-    };
-    jobs::hold(transaction, &request.source)?;
-    let from = CopySource::Table { name: request.source.clone(), source: table.source, bound };
-    restore(transaction, schema, summary, from)
+    let outside = |earliest, latest| RecoveryError::RestoreTime { earliest, latest };
+    let bound = bound(transaction, &table, request.time_ms, outside)?;
+    let schema = target_schema(transaction, &table, (&request.target, &request.overrides))?;
+    let of = (None, arn::table(&request.source), request.time_ms.unwrap_or(now_ms));
+    restore(transaction, schema, of, CopySource::Table { name: request.source.clone(), source: table.source, bound })
 }
 
-fn schema(
+/// The definition of a table that is not there yet.
+fn target_schema(
+    transaction: &Transaction<'_>,
     source: &TableEntry,
-    target: &TableName,
-    overrides: &crate::model::api::backup::RestoreOverrides,
+    (target, overrides): (&TableName, &RestoreOverrides),
 ) -> Result<TableSchema, Error> {
-    Ok(build_schema(request_of(&source.schema, target, overrides)?)?)
-}
-
-fn check_target(transaction: &Transaction<'_>, target: &TableName) -> Result<(), Error> {
+    let schema = build_schema(request_of(&source.schema, target, overrides)?)?;
     match transaction.table(target)? {
         Some(_) => Err(RecoveryError::TableAlreadyExists(target.as_str().to_owned()).into()),
-        None => Ok(()),
+        None => Ok(schema),
     }
 }
 
+/// Makes the table, with the backup's ARN, the table's and the moment that it is of.
 fn restore(
     transaction: &mut Transaction<'_>,
     schema: TableSchema,
-    summary: RestoreSummary,
+    (source_backup_arn, source_table_arn, restore_ms): (Option<String>, String, u64),
     from: CopySource,
 ) -> Result<Restored, Error> {
-    let name = schema.name.clone();
+    let to = CopyTarget::Table { name: schema.name.clone() };
     let mut entry = add_table(transaction, &Arc::new(schema), TableStatus::Creating)?;
-    entry.control.restored = Some(summary);
+    let is_in_progress = true;
+    entry.control.restored =
+        Some(RestoreSummary { source_backup_arn, source_table_arn, restore_ms, is_in_progress, failure: None });
     transaction.replace_table(&entry)?;
-    let job = jobs::add(transaction, Job::Copy(CopyJob { from, to: CopyTarget::Table { name }, place: CopyPlace::Items(None) }))?;
+    let job = jobs::add(transaction, Job::copy(from, to))?;
     Ok((description(transaction.read(), &entry, transaction.now_ms())?, Some(job)))
 }
 

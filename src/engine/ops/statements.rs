@@ -1,20 +1,17 @@
 //! Statements of PartiQL (docs/dynamodb.md 19): one, read or written as the operation that it stands for; several, each of which succeeds or
 //! fails by itself, writes sharing one commit; or all together, as of one moment or as TransactWriteItems is (docs/dynamodb.md 15).
 
-use super::transactions::{self, Actions, Checked, Reasons};
+use super::transactions::{self, Part, Reasons};
 use crate::engine::base::{TRANSACTION_FACTOR, read_units};
 use crate::engine::prelude::*;
 use crate::engine::runtime::{Done, Engine, HeldValues, Transaction};
 use crate::engine::statements::select_statement::{self, PageOptions};
-use crate::engine::statements::write_statement::{self, Effect, Prepared};
+use crate::engine::statements::write_statement::{self, Kind, Prepared};
 use crate::engine::statements::{self, Position, statement_digest};
-use crate::engine::write::guard::Guard;
-use crate::expr::Condition;
 use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
-use crate::model::DocumentPath;
 use crate::model::api::{
     BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ExecuteStatementRequest,
-    ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction, TransactWrite,
+    ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse,
 };
 use crate::model::error::{BatchError, Cancellation, CancellationReason, KeyError, StatementError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
@@ -278,63 +275,46 @@ fn write_all(
     token: Option<&(String, Digest)>,
 ) -> Result<ExecuteTransactionResponse, Error> {
     let mut reasons = Reasons::of(statements.len());
-    let (mut actions, mut checked) = (Vec::new(), Vec::new());
+    let mut planned = Vec::new();
     for (place, (statement, asked)) in statements.iter().zip(&request.statements).enumerate() {
         let table = transaction.active_table(&statement.table)?;
         if statement.effect.is_returning() {
             return Err(StatementError::in_transaction(place, StatementError::ReturningInTransaction.into()));
         }
-        match action(statement, &table, asked.return_old_on_condition_failure) {
-            Ok((action, check)) => {
-                actions.push(action);
-                checked.push(check);
-            }
+        match plan_part(statement, &table, asked.return_old_on_condition_failure) {
+            Ok(prepared) => planned.push(prepared),
             // That is no statement of a transaction at all.
             Err(error @ Error::Statement(StatementError::ExistsKey)) => return Err(StatementError::in_transaction(place, error)),
             Err(error) => reasons.invalid(place, error)?,
         }
     }
     reasons.finish()?;
-    check_size(&actions)?;
-    let request = Actions { actions: &actions, checked: &checked, token, with_metrics: false };
-    let done = transactions::run(transaction, &request).map_err(|error| in_words_of_statements(error, &actions))?;
+    transactions::check_size(planned.iter().map(Prepared::action))?;
+    let parts = planned.iter().zip(statements).map(|(prepared, statement)| Part {
+        table: &statement.table,
+        action: prepared.action(),
+        plan: &prepared.plan,
+    });
+    let done = transactions::run(transaction, &parts.collect::<Vec<_>>(), token, false);
+    let done = done.map_err(|error| in_words_of_statements(error, &planned))?;
     Ok(ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: done.consumed_capacity, is_read: done.is_replay })
 }
 
-/// A statement as an action of TransactWriteItems.
-fn action(statement: &Write, table: &TableEntry, return_old: bool) -> Result<(TransactWrite, Checked), Error> {
+/// A statement that can be a part of a transaction.
+fn plan_part(statement: &Write, table: &TableEntry, return_old: bool) -> Result<Prepared, Error> {
     let prepared = write_statement::prepare(statement, table, return_old).map_err(|error| match error {
         StatementError::NoKey | StatementError::SeveralKeys(_) => Error::Key(KeyError::SchemaMismatch),
         other => other.into(),
     })?;
     prepared.check(table)?;
-    let key = prepared.named;
-    let (action, checked) = match prepared.effect {
-        Effect::Insert(item) => {
-            let absent = Condition::AttributeNotExists(DocumentPath::top_level(table.schema.key.partition.name.clone()));
-            (TransactAction::Put { item }, Checked::Guard(Guard::of_condition(Some(absent), return_old)))
-        }
-        // The plan has the update.
-        Effect::Update(plan, _) => (TransactAction::Update { key, update_expression: String::new() }, Checked::Update(plan)),
-        Effect::Delete(guard, _) => (TransactAction::Delete { key }, Checked::Guard(guard)),
-        Effect::Exists(guard) => (TransactAction::ConditionCheck { key }, Checked::Guard(guard)),
-    };
-    Ok((TransactWrite::new(statement.table.clone(), action), checked))
-}
-
-fn check_size(actions: &[TransactWrite]) -> Result<(), Error> {
-    let bytes = actions.iter().map(|write| match &write.action {
-        TransactAction::Put { item } => item.size(),
-        TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => key.size(),
-    });
-    if bytes.sum::<usize>() > TRANSACTION_BYTES_MAX { Err(TransactionError::TooLarge.into()) } else { Ok(()) }
+    Ok(prepared)
 }
 
 /// An INSERT fails because there is such an item, not because of a condition.
-fn in_words_of_statements(error: Error, actions: &[TransactWrite]) -> Error {
+fn in_words_of_statements(error: Error, planned: &[Prepared]) -> Error {
     let Error::TransactionCanceled(Cancellation(reasons)) = error else { return error };
-    let told = reasons.into_iter().zip(actions).map(|(reason, write)| match (reason, &write.action) {
-        (CancellationReason::ConditionalCheckFailed { .. }, TransactAction::Put { .. }) => CancellationReason::DuplicateItem,
+    let told = reasons.into_iter().zip(planned).map(|(reason, prepared)| match (reason, prepared.kind) {
+        (CancellationReason::ConditionalCheckFailed { .. }, Kind::Insert) => CancellationReason::DuplicateItem,
         (CancellationReason::ValidationError(error), _) => {
             CancellationReason::ValidationError(Box::new(write_statement::without_words(*error)))
         }

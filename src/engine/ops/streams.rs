@@ -22,19 +22,12 @@ impl Engine {
     /// Those of the store.
     pub fn list_streams(&self, request: &ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
         let limit = request.limit.unwrap_or(LIST_STREAMS_MAX).clamp(1, LIST_STREAMS_MAX) as usize;
-        let mut streams: Vec<StreamName> = Vec::new();
-        let mut has_more = false;
-        if let Some(range) = range(request) {
-            self.view()?.read().walk(&range, Direction::Forward, &mut |key, _| {
-                if streams.len() == limit {
-                    has_more = true;
-                    return ControlFlow::Break(());
-                }
-                streams.extend(keys::stream_of(key));
-                ControlFlow::Continue(())
-            })?;
-        }
-        let last_evaluated = if has_more { streams.last().cloned() } else { None };
+        let view = self.view()?;
+        let (streams, has_more) = match range(request) {
+            Some(range) => walks::page(view.read(), &range, limit, |key, _| Ok(keys::stream_of(key)))?,
+            None => (Vec::new(), false),
+        };
+        let last_evaluated = streams.last().filter(|_| has_more).cloned();
         Ok(ListStreamsResponse { streams, last_evaluated })
     }
 }

@@ -185,18 +185,11 @@ impl Engine {
     /// Those of the store.
     pub fn list_tables(&self, request: &ListTablesRequest) -> Result<ListTablesResponse, Error> {
         let limit = request.limit.unwrap_or(LIST_TABLES_MAX).clamp(1, LIST_TABLES_MAX) as usize;
-        let mut names: Vec<String> = Vec::new();
-        let mut has_more = false;
-        self.view()?.table_names(request.exclusive_start_table_name.as_deref(), &mut |name| {
-            if names.len() == limit {
-                has_more = true;
-                return ControlFlow::Break(());
-            }
-            names.push(name.to_owned());
-            ControlFlow::Continue(())
-        })?;
-        let last_evaluated_table_name = if has_more { names.last().cloned() } else { None };
-        Ok(ListTablesResponse { table_names: names, last_evaluated_table_name })
+        let range = keys::tables_after(request.exclusive_start_table_name.as_deref());
+        let (table_names, has_more) =
+            walks::page(self.view()?.read(), &range, limit, |key, _| Ok(keys::table_of(key).map(str::to_owned)))?;
+        let last_evaluated_table_name = table_names.last().filter(|_| has_more).cloned();
+        Ok(ListTablesResponse { table_names, last_evaluated_table_name })
     }
 }
 

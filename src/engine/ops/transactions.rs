@@ -11,9 +11,10 @@ use crate::engine::read::select::{self, RequestedProjection};
 use crate::engine::runtime::{Done, Engine, HeldValues, Transaction, View};
 use crate::engine::statements::{part, part_of_item};
 use crate::engine::tokens::{self, Remembered};
+use crate::engine::write;
+use crate::engine::write::action::{Action, Outcome, Plan};
 use crate::engine::write::guard::{Guard, Stored};
 use crate::engine::write::update::UpdatePlan;
-use crate::engine::{index, write};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{
     ConditionParameter, ItemCollectionMetrics, TransactAction, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse,
@@ -29,145 +30,108 @@ impl Engine {
             let token = request.client_request_token.clone().map(|token| (token, digest_of(&request.transact_items)));
             (checked, token)
         });
-        let run = move |transaction: &mut Transaction<'_>, (checked, token): &(Vec<Checked>, Option<(String, Digest)>)| {
-            let with_metrics = request.return_item_collection_metrics;
-            run(transaction, &Actions { actions: &request.transact_items, checked, token: token.as_ref(), with_metrics })
+        let run = move |transaction: &mut Transaction<'_>, (plans, token): &(Vec<Plan>, Option<(String, Digest)>)| {
+            let parts = request.transact_items.iter().zip(plans);
+            let parts = parts.map(|(write, plan)| Part { table: &write.table_name, action: action_of(write), plan });
+            run(transaction, &parts.collect::<Vec<_>>(), token.as_ref(), request.return_item_collection_metrics)
         };
         self.shared.submit_checked(checked, run, done);
     }
 }
 
-/// What an action needs beside its request, parsed.
-#[derive(Debug)]
-pub(super) enum Checked {
-    Guard(Guard),
-    Update(UpdatePlan),
+fn action_of(write: &TransactWrite) -> Action<'_> {
+    match &write.action {
+        TransactAction::ConditionCheck { key } => Action::Check(key),
+        TransactAction::Put { item } => Action::Put(item),
+        TransactAction::Delete { key } => Action::Delete(key),
+        TransactAction::Update { key, .. } => Action::Update(key),
+    }
 }
 
 /// What needs no table, action by action.
-fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Checked>, Error> {
-    let mut bytes = 0;
-    let mut checked = Vec::with_capacity(request.transact_items.len());
+fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Plan>, Error> {
+    let mut plans = Vec::with_capacity(request.transact_items.len());
     for write in &request.transact_items {
-        match &write.action {
-            TransactAction::Put { item } => {
-                item.check_limits()?;
-                bytes += item.size();
-            }
-            TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => {
-                key.check_nesting()?;
-                bytes += key.size();
-            }
-        }
-        checked.push(check_expressions(write)?);
+        action_of(write).check_values()?;
+        plans.push(check_expressions(write)?);
     }
     if let Some(fault) = &request.fault {
         return Err(Error::clone(fault));
     }
-    if bytes > TRANSACTION_BYTES_MAX { Err(TransactionError::TooLarge.into()) } else { Ok(checked) }
+    check_size(request.transact_items.iter().map(action_of))?;
+    Ok(plans)
 }
 
-fn check_expressions(write: &TransactWrite) -> Result<Checked, Error> {
+/// What all items and keys may have together.
+pub(super) fn check_size<'r>(actions: impl Iterator<Item = Action<'r>>) -> Result<(), TransactionError> {
+    let bytes: usize = actions.map(|action| action.sent().size()).sum();
+    if bytes > TRANSACTION_BYTES_MAX { Err(TransactionError::TooLarge) } else { Ok(()) }
+}
+
+fn check_expressions(write: &TransactWrite) -> Result<Plan, Error> {
     if let TransactAction::Update { key: _, update_expression } = &write.action {
         let update = UpdateParameter::Expression(update_expression.clone());
         let plan = UpdatePlan::parse(&update, &write.condition, &write.placeholders)?;
-        return Ok(Checked::Update(plan.with(write.precondition, write.return_old_on_condition_failure).in_transaction()));
+        return Ok(Plan::Update(plan.with(write.precondition, write.return_old_on_condition_failure).in_transaction()));
     }
     let guard = Guard::of_request(&write.condition, &write.placeholders)?;
-    Ok(Checked::Guard(guard.with(write.precondition, write.return_old_on_condition_failure)))
+    Ok(Plan::Guard(guard.with(write.precondition, write.return_old_on_condition_failure)))
 }
 
-/// What a transaction is to do, in the words of TransactWriteItems.
+/// One write of a transaction.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Actions<'r> {
-    pub actions: &'r [TransactWrite],
-    /// One for each.
-    pub checked: &'r [Checked],
-    /// The client's token, and the digest of what came with it.
-    pub token: Option<&'r (String, Digest)>,
-    pub with_metrics: bool,
+pub(super) struct Part<'r> {
+    pub table: &'r TableName,
+    pub action: Action<'r>,
+    pub plan: &'r Plan,
 }
 
-/// Carries out all of it or nothing.
-pub(super) fn run(transaction: &mut Transaction<'_>, request: &Actions<'_>) -> Result<TransactWriteItemsResponse, Error> {
-    let (actions, checked) = (request.actions, request.checked);
+/// Carries out all of it or nothing; with the client's token and the digest of what came with it.
+pub(super) fn run(
+    transaction: &mut Transaction<'_>,
+    parts: &[Part<'_>],
+    token: Option<&(String, Digest)>,
+    with_metrics: bool,
+) -> Result<TransactWriteItemsResponse, Error> {
     let now_ms = transaction.now_ms();
     // Before anything else is looked at: what was carried out is answered the same though tables and items have changed since.
-    if let Some((token, digest)) = request.token
+    if let Some((token, digest)) = token
         && let Some(remembered) = tokens::find(transaction.read(), token, now_ms)?
     {
-        return replay(actions, digest, &remembered);
+        return replay(parts, digest, &remembered);
     }
     transaction.charges.table_factor = Some(TRANSACTION_FACTOR);
-    let tables = actions.iter().map(|write| transaction.active_table(&write.table_name)).collect::<Result<Vec<_>, Error>>()?;
-    let keys =
-        actions.iter().zip(checked).zip(&tables).map(|((write, checked), table)| (&**table, check_key(write, checked, table)));
-    let keys = keys_of_all(actions.len(), keys)?;
-    let planned = plan(transaction, (actions, checked), tables, keys)?;
+    let tables = parts.iter().map(|part| transaction.active_table(part.table)).collect::<Result<Vec<_>, Error>>()?;
+    let keys = parts.iter().zip(&tables).map(|(part, table)| (&**table, part.plan.key(part.action, table)));
+    let keys = keys_of_all(parts.len(), keys)?;
+    let planned = plan(transaction, parts, tables, keys)?;
     check_collections(transaction, &planned)?;
     check_indexes(transaction, &planned)?;
 
     // Everything was decided on the state before, and nothing can refuse any more.
     let consumed_capacity = apply(transaction, &planned)?;
-    if let Some((token, digest)) = request.token {
+    if let Some((token, digest)) = token {
         let remembered = Remembered::at(now_ms, *digest, units_of_replay(&planned)?);
         tokens::remember(transaction.batch, token, &remembered, now_ms)?;
     }
-    let item_collection_metrics = match request.with_metrics {
-        true => metrics(transaction, &planned)?,
-        false => Vec::new(),
-    };
+    let item_collection_metrics = if with_metrics { metrics(transaction, &planned)? } else { Vec::new() };
     Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics, is_replay: false })
 }
 
 /// Answers a token that was used.
-fn replay(actions: &[TransactWrite], digest: &Digest, remembered: &Remembered) -> Result<TransactWriteItemsResponse, Error> {
+fn replay(parts: &[Part<'_>], digest: &Digest, remembered: &Remembered) -> Result<TransactWriteItemsResponse, Error> {
     if remembered.digest != *digest {
         return Err(Error::IdempotentParameterMismatch);
     }
     let mut names: Vec<&TableName> = Vec::new();
-    for write in actions {
-        if !names.contains(&&write.table_name) {
-            names.push(&write.table_name);
+    for Part { table, .. } in parts {
+        if !names.contains(table) {
+            names.push(table);
         }
     }
     let units = remembered.read_units.iter().map(|units| ConsumedCapacity::of_table(f64::from(*units)));
     let consumed_capacity = names.into_iter().cloned().zip(units).collect();
     Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics: Vec::new(), is_replay: true })
-}
-
-fn check_key(write: &TransactWrite, checked: &Checked, table: &TableEntry) -> Result<Key, Error> {
-    let key = match &write.action {
-        TransactAction::Put { item } => index::key_of_put(table, item)?,
-        TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => {
-            item_key::key_of_parameter(&table.schema.key, key)?
-        }
-    };
-    match checked {
-        Checked::Guard(guard) => guard.check_paths(table)?,
-        Checked::Update(plan) => plan.check_table(table)?,
-    }
-    Ok(key)
-}
-
-/// What becomes of an item.
-enum Outcome<'r> {
-    /// It was only looked at.
-    Kept,
-    Put(&'r Item),
-    Updated(Item),
-    /// There may have been none.
-    Deleted,
-}
-
-impl Outcome<'_> {
-    fn item(&self) -> Option<&Item> {
-        match self {
-            Self::Put(item) => Some(item),
-            Self::Updated(item) => Some(item),
-            Self::Kept | Self::Deleted => None,
-        }
-    }
 }
 
 /// One action, decided.
@@ -180,40 +144,24 @@ struct Planned<'r> {
 /// carried out alone.
 fn plan<'r>(
     transaction: &mut Transaction<'_>,
-    (actions, checked): (&'r [TransactWrite], &[Checked]),
+    parts: &[Part<'r>],
     tables: Vec<Arc<TableEntry>>,
     keys: Vec<Key>,
 ) -> Result<Vec<Planned<'r>>, Error> {
-    let mut planned = Vec::with_capacity(actions.len());
-    let mut reasons = Reasons::of(actions.len());
-    let parts = actions.iter().zip(checked).zip(tables.iter().zip(keys));
-    for (place, ((write, checked), (table, key))) in parts.enumerate() {
+    let mut planned = Vec::with_capacity(parts.len());
+    let mut reasons = Reasons::of(parts.len());
+    for (place, ((part, table), key)) in parts.iter().zip(&tables).zip(keys).enumerate() {
         let Some(stored) = reasons.take(place, Stored::look_at(transaction, table, key))? else { continue };
         transaction.held_values.change(stored.record()?)?;
-        match decide(write, checked, &stored) {
+        match part.plan.decide(part.action, &stored) {
             Ok(outcome) => planned.push(Planned { stored, outcome }),
             Err(failed @ Error::ConditionalCheckFailed { .. }) => drop(reasons.take::<()>(place, Err(failed))?),
             Err(error) if concerns_whole_transaction(&error) => return Err(error),
-            Err(error) => return Err(Cancellation::invalid(actions.len(), place, error).into()),
+            Err(error) => return Err(Cancellation::invalid(parts.len(), place, error).into()),
         }
     }
     reasons.finish()?;
     Ok(planned)
-}
-
-fn decide<'r>(write: &'r TransactWrite, checked: &Checked, stored: &Stored) -> Result<Outcome<'r>, Error> {
-    let guard = match checked {
-        // Without an item there was nothing to update, and nothing comes of it.
-        Checked::Update(plan) => return Ok(plan.apply(stored)?.map_or(Outcome::Deleted, Outcome::Updated)),
-        Checked::Guard(guard) => guard,
-    };
-    guard.check(stored)?;
-    Ok(match &write.action {
-        TransactAction::Put { item } => Outcome::Put(item),
-        TransactAction::Delete { .. } => Outcome::Deleted,
-        // An update has its plan, see above.
-        TransactAction::ConditionCheck { .. } | TransactAction::Update { .. } => Outcome::Kept,
-    })
 }
 
 /// The limits of item collections, held as the writes will grow them one after the other, so that none is refused later.
@@ -255,9 +203,7 @@ fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<V
                 transaction.charge_table(&stored.table, &stored.address, units)?;
                 ConsumedCapacity::of_table(units)
             }
-            Outcome::Put(_) | Outcome::Updated(_) | Outcome::Deleted => {
-                write::replace(transaction, stored, outcome.item())?.consumed_capacity
-            }
+            _ => outcome.write(transaction, stored)?.consumed_capacity,
         };
         units.table *= TRANSACTION_FACTOR;
         super::add_capacity(&mut consumed, &stored.table.schema.name, &units);

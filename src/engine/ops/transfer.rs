@@ -6,9 +6,9 @@
 
 use serde_json::Value;
 
-use super::recovery::{Bound, bound, table_of};
+use super::recovery::{bound, table_of};
 use super::tables::add_table;
-use crate::engine::account::job::{ChangesJob, CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::account::job::{ChangesJob, CopySource, CopyTarget, Job};
 use crate::engine::account::{self, AccountRecord, ExportRecord, ImportRecord};
 use crate::engine::base::table_definition::build_new_schema;
 use crate::engine::jobs;
@@ -30,8 +30,7 @@ impl Engine {
     /// # Errors
     /// `Recovery`; those of the store.
     pub fn describe_export(&self, arn: &str) -> Result<Export, Error> {
-        let record = ExportRecord::get(self.view()?.read(), arn)?;
-        Ok(record.ok_or_else(|| RecoveryError::ExportNotFound(arn.to_owned()))?.export)
+        Ok(ExportRecord::known(self.view()?.read(), arn, RecoveryError::ExportNotFound)?.export)
     }
 
     /// An import as it is.
@@ -39,8 +38,7 @@ impl Engine {
     /// # Errors
     /// `Recovery`; those of the store.
     pub fn describe_import(&self, arn: &str) -> Result<Import, Error> {
-        let record = ImportRecord::get(self.view()?.read(), arn)?;
-        Ok(record.ok_or_else(|| RecoveryError::ImportNotFound(arn.to_owned()))?.import)
+        Ok(ImportRecord::known(self.view()?.read(), arn, RecoveryError::ImportNotFound)?.import)
     }
 
     /// A page of exports.
@@ -82,15 +80,14 @@ fn with_token<R: AccountRecord>(
     token: &str,
     echo: impl Fn(&R) -> &str,
 ) -> Result<Option<R>, StoreError> {
+    let has_token = |record: &R| {
+        let request: Value = serde_json::from_str(echo(record)).unwrap_or_default();
+        request.get("ClientToken").and_then(Value::as_str) == Some(token)
+    };
     let mut found = None;
-    R::walk(transaction.read(), None, &mut |record| {
-        let record = record?;
-        let request: Value = serde_json::from_str(echo(&record)).unwrap_or_default();
-        if request.get("ClientToken").and_then(Value::as_str) == Some(token) {
-            found = Some(record);
-            return Ok(ControlFlow::Break(()));
-        }
-        Ok(ControlFlow::Continue(()))
+    R::page(transaction.read(), None, 0, |record| {
+        found = Some(record).filter(has_token);
+        Ok(found.is_some().then_some(()))
     })?;
     Ok(found)
 }
@@ -153,13 +150,12 @@ fn start_export(transaction: &mut Transaction<'_>, request: &ExportRequest) -> R
         echo: request.echo.clone(),
     };
     ExportRecord { export: export.clone(), source, is_copied: false }.put(transaction.batch, &export.arn)?;
-    jobs::hold(transaction, &request.table_name)?;
     let (name, arn) = (request.table_name.clone(), export.arn.clone());
     let job = match window_bounds {
         Some((after, until)) => Job::Changes(ChangesJob { arn, table: name, source: table.source, into: source, after, until }),
         None => {
             let from = CopySource::Table { name, source: table.source, bound };
-            Job::Copy(CopyJob { from, to: CopyTarget::Export { arn, source }, place: CopyPlace::Items(None) })
+            Job::copy(from, CopyTarget::Export { arn, source })
         }
     };
     let job = jobs::add(transaction, job)?;
@@ -168,10 +164,7 @@ fn start_export(transaction: &mut Transaction<'_>, request: &ExportRequest) -> R
 
 /// The version bound of a time; of now when there is no time.
 fn bound_within(transaction: &Transaction<'_>, table: &TableEntry, time_ms: Option<u64>) -> Result<Version, Error> {
-    match bound(transaction, table, time_ms)? {
-        Bound::At(bound) => Ok(bound),
-        Bound::Outside { earliest, latest } => Err(RecoveryError::ExportTime { earliest, latest }.into()),
-    }
+    bound(transaction, table, time_ms, |earliest, latest| RecoveryError::ExportTime { earliest, latest })
 }
 
 /// The window asked for.

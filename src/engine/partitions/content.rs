@@ -2,8 +2,6 @@
 //!
 //! A range may be as large as a table, so it is walked in steps, each a short read of its own; what changes meanwhile may be seen or not.
 
-use std::ops::Bound;
-
 use super::map::first_digest;
 use crate::codec::digest::hex;
 use crate::engine::base::counters::{CollectionValue, key_values};
@@ -78,7 +76,7 @@ fn step(
             (Some(end), Some(to)) => Some(end.min(to)),
             (end, to) => end.or(to),
         };
-        let range = between(Space::Entry.of(source), |place| Space::Entry.at(source, place), from, upper);
+        let range = Space::Entry.between(source, from, upper);
         try_walk(read, &range, Direction::Forward, |key, bytes| {
             let place = keys::place_in_source(key);
             let billed_bytes = u64::from(Record::parse(bytes)?.item_bytes()) + ENTRY_OVERHEAD_BYTES;
@@ -95,7 +93,7 @@ fn step(
     }
     // A collection that the end cuts is not whole in the range.
     let cut = to.filter(|to| to.len() > size_of::<Digest>()).map(|to| &to[..size_of::<Digest>()]);
-    let range = between(Space::Collection.of(source), |place| Space::Collection.at(source, place), from, cut.or(to));
+    let range = Space::Collection.between(source, from, cut.or(to));
     try_walk(read, &range, Direction::Forward, |key, bytes| {
         let value = CollectionValue::parse(bytes)?;
         let place = keys::place_in_source(key);
@@ -127,21 +125,14 @@ pub fn first_keys(
     let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     let is_grouped = index.is_some() || table.has_collections();
     let from = &range.from[..range.from.len().min(size_of::<Digest>())];
-    let range = match is_grouped {
-        true => between(Space::Collection.of(source), |place| Space::Collection.at(source, place), from, range.to.as_deref()),
-        false => between(Space::Entry.of(source), |place| Space::Entry.at(source, place), from, range.to.as_deref()),
-    };
+    let space = if is_grouped { Space::Collection } else { Space::Entry };
+    let range = space.between(source, from, range.to.as_deref());
     let mut found = Vec::new();
     try_walk(read, &range, Direction::Forward, |_, bytes| {
         found.push(if is_grouped { CollectionValue::parse(bytes)?.partition(&names) } else { key_values(bytes, &names) }?);
         Ok(if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     Ok(found)
-}
-
-/// The part of a range from one place to before another.
-fn between(whole: KeyRange, key: impl Fn(&[u8]) -> Vec<u8>, from: &[u8], to: Option<&[u8]>) -> KeyRange {
-    KeyRange { lower: Bound::Included(key(from)), upper: to.map_or(whole.upper, |to| Bound::Excluded(key(to))) }
 }
 
 /// The first place behind the collection of a place; `None` at the end of the hash space.

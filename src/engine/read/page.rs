@@ -44,9 +44,7 @@ pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Pag
 /// # Errors
 /// Those of the store.
 pub fn read_on_account(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<(Page, PageBill), Error> {
-    let mut walk = PageWalk::new(view, plan, 0);
-    try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
-    Ok(walk.finish()?)
+    Ok(PageWalk::run(view, plan, 0, rows)?.finish()?)
 }
 
 /// What a page consumes, and where.
@@ -105,8 +103,7 @@ pub struct Part {
 /// `Throttled`; those of the store.
 pub fn read_part(view: &View<'_>, plan: &PagePlan, bytes_before: usize, rows: &mut Rows<'_>) -> Result<Part, Error> {
     view.admit(&plan.source.table, plan.source.id(), keys::place_in_source(start_of(plan)))?;
-    let mut walk = PageWalk::new(view, plan, bytes_before);
-    try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
+    let walk = PageWalk::run(view, plan, bytes_before, rows)?;
     let (bytes, is_cut) = (bytes_before + walk.bytes + walk.fetched_bytes, walk.is_cut);
     let (page, bill) = walk.finish()?;
     bill.charge(view)?;
@@ -146,8 +143,8 @@ struct PageWalk<'w> {
 }
 
 impl<'w> PageWalk<'w> {
-    fn new(view: &'w View<'w>, plan: &'w PagePlan, bytes_before: usize) -> Self {
-        Self {
+    fn run(view: &'w View<'w>, plan: &'w PagePlan, bytes_before: usize, rows: &mut Rows<'_>) -> Result<Self, StoreError> {
+        let mut walk = Self {
             view,
             plan,
             bytes_before,
@@ -160,7 +157,9 @@ impl<'w> PageWalk<'w> {
             first: Vec::new(),
             last: Vec::new(),
             is_cut: false,
-        }
+        };
+        try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
+        Ok(walk)
     }
 
     fn visit(&mut self, key: &[u8], bytes: &[u8], rows: &mut Rows<'_>) -> Result<ControlFlow<()>, StoreError> {

@@ -3,7 +3,6 @@
 use std::ops::Bound;
 
 use crate::codec::key::{encode, encode_prefix, partition_digest};
-use crate::engine::base::keys::collection_prefix;
 use crate::engine::index::IndexView;
 use crate::engine::prelude::*;
 use crate::engine::runtime::View;
@@ -263,7 +262,7 @@ fn values<'i>(item: &'i Item, attributes: &[KeyAttribute]) -> Vec<&'i AttributeV
 #[must_use]
 pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyRange {
     let partition: Vec<&AttributeValue> = condition.partition.iter().collect();
-    let mut prefix = collection_prefix(source.id(), &partition_digest(&partition));
+    let mut prefix = Space::Entry.at(source.id(), &partition_digest(&partition));
     for value in &condition.sort {
         encode(value, &mut prefix);
     }
@@ -296,7 +295,7 @@ pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyR
 /// The entries of a collection whose sort keys are encoded within bounds.
 #[must_use]
 pub fn range_of_interval(source: &ReadSource, digest: &Digest, interval: &Interval) -> KeyRange {
-    let prefix = collection_prefix(source.id(), digest);
+    let prefix = Space::Entry.at(source.id(), digest);
     let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
     let upper = match &interval.upper {
         Some(upper) => Bound::Excluded(with(upper)),

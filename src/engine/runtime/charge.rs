@@ -4,7 +4,7 @@ use super::shared::Shared;
 use super::transaction::Transaction;
 use super::view::View;
 use crate::engine::base::write_units;
-use crate::engine::index::{IndexEntry, IndexView, Transition};
+use crate::engine::index::{IndexView, Transition};
 use crate::engine::meter::{Charge, PageReads};
 use crate::engine::prelude::*;
 use crate::engine::throttle::{Refusal, UnitKind, UnitRequest};
@@ -19,12 +19,10 @@ impl Transaction<'_> {
         if self.charges.is_off {
             return Ok(());
         }
-        self.shared.admit(self.batch.as_read(), table, (address.source, &address.place(), UnitKind::Write))?;
+        self.shared.admit(self.read(), table, (address.source, &address.place(), UnitKind::Write))?;
         // Units of the item that is there: what a condition costs that fails. The write itself adds the rest.
         let bytes = record.map(Record::parse).transpose()?.map_or(0, |record| record.item_bytes() as usize);
-        let units = write_units(bytes) * self.charges.factor();
-        let charge = self.charge(table, address, units)?;
-        self.shared.take_units(table, (address.source, (&charge.place, &charge.place), UnitKind::Write), units);
+        let charge = self.charge(table, address, (write_units(bytes) * self.charges.factor(), 0.0))?;
         self.charges.looked_at.push(charge);
         Ok(())
     }
@@ -37,50 +35,26 @@ impl Transaction<'_> {
         if self.charges.is_off {
             return Ok(());
         }
-        let charge = self.charge(table, address, units * self.charges.factor())?;
+        let place = address.place();
         // What was taken when the item was looked at is not taken again.
-        let taken = self.charges.looked_at.iter().find(|looked| looked.place == charge.place).map_or(0.0, |looked| looked.units);
-        self.shared.take_units(
-            table,
-            (address.source, (&charge.place, &charge.place), UnitKind::Write),
-            (charge.units - taken).max(0.0),
-        );
+        let taken = self.charges.looked_at.iter().find(|looked| looked.place == place).map_or(0.0, |looked| looked.units);
+        let charge = self.charge(table, address, (units * self.charges.factor(), taken))?;
         self.charges.list.push(charge);
         Ok(())
     }
 
-    /// Notes a write's units of an index. A move to another index key is a delete and a put, each in its own place.
+    /// Notes a write's units of an index.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn charge_index(
-        &mut self,
-        table: &TableEntry,
-        view: &IndexView<'_>,
-        transition: &Transition<'_>,
-    ) -> Result<(), StoreError> {
+    pub fn charge_index(&mut self, table: &TableEntry, transition: &Transition<'_>) -> Result<(), StoreError> {
         if self.charges.is_off {
             return Ok(());
         }
-        match transition {
-            Transition::Untouched => {}
-            Transition::Added(entry) | Transition::Removed(entry) | Transition::Rewritten { new: entry, .. } => {
-                self.charge_entry(table, &entry.address, transition.units().unwrap_or_default())?;
-            }
-            Transition::Moved { old, new } => {
-                for entry in [old, new] {
-                    debug_assert_eq!(entry.address.source, view.source);
-                    self.charge_entry(table, &entry.address, write_units(entry.bytes))?;
-                }
-            }
+        for (entry, units) in transition.writes() {
+            let charge = self.charge(table, &entry.address, (units, 0.0))?;
+            self.charges.list.push(charge);
         }
-        Ok(())
-    }
-
-    fn charge_entry(&mut self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
-        let charge = self.charge(table, address, units)?;
-        self.shared.take_units(table, (address.source, (&charge.place, &charge.place), UnitKind::Write), units);
-        self.charges.list.push(charge);
         Ok(())
     }
 
@@ -93,19 +67,16 @@ impl Transaction<'_> {
         if is_sure || self.shared.throttle.is_none() || view.index.kind == IndexKind::Local {
             return Ok(());
         }
-        let admit = |entry: &IndexEntry<'_>| {
-            self.shared.admit(self.batch.as_read(), table, (view.source, &entry.address.place(), UnitKind::Write))
-        };
-        match transition {
-            Transition::Untouched => Ok(()),
-            Transition::Added(entry) | Transition::Removed(entry) | Transition::Rewritten { new: entry, .. } => admit(entry),
-            Transition::Moved { old, new } => admit(old).and_then(|()| admit(new)),
-        }
+        let mut places = transition.writes().map(|(entry, _)| entry.address.place());
+        places.try_for_each(|place| self.shared.admit(self.read(), table, (view.source, &place, UnitKind::Write)))
     }
 
-    fn charge(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<Charge, StoreError> {
-        let meter = self.shared.meter.source(self.batch.as_read(), table, address.source)?;
-        Ok(Charge { meter, place: address.place(), units })
+    /// Takes the units of a write at a place, but for those that were taken before.
+    fn charge(&self, table: &TableEntry, address: &EntryAddress, (units, taken): (f64, f64)) -> Result<Charge, StoreError> {
+        let meter = self.shared.meter.source(self.read(), table, address.source)?;
+        let place = address.place();
+        self.shared.take_units(table, (address.source, (&place, &place), UnitKind::Write), (units - taken).max(0.0));
+        Ok(Charge { meter, place, units })
     }
 }
 
@@ -164,7 +135,10 @@ impl Shared {
         let asked = UnitRequest { table, source, map: &meter.map(), place, kind };
         let now_ms = self.now_ms();
         let Err(refusal) = throttle.admit(&asked, &self.options.partition_limits, now_ms) else { return Ok(()) };
-        meter.count_throttle(place, now_ms, kind == UnitKind::Write);
+        let is_write = kind == UnitKind::Write;
+        let throttles = (u64::from(!is_write), u64::from(is_write));
+        let load = Load { read_throttles: throttles.0, write_throttles: throttles.1, ..Load::default() };
+        meter.count_item(place, now_ms, &load);
         let throttled = asked.throttled(read, refusal)?;
         self.throttle_warnings.warn(&throttled, now_ms);
         Err(Error::Throttled(Box::new(throttled)))

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::shared::{Shared, Signal};
 use super::view::View;
 use crate::engine::meter::Outcome;
+use crate::engine::meter::sums::count_operation;
 use crate::engine::prelude::*;
 use crate::model::api::CommitObserver;
 use crate::model::layout::{CollectionWarning, MeteredOperation, ThrottleWarning};
@@ -135,7 +136,8 @@ impl Timer {
         let latency_ms = self.started.elapsed().as_secs_f64() * 1e3;
         let now_ms = self.shared.now_ms();
         for table in tables {
-            self.shared.meter.table(table).count_operation(now_ms, self.operation, kind, (latency_ms, returned));
+            let meter = self.shared.meter.table(table);
+            count_operation(meter.lock().counts(now_ms), self.operation, kind, (latency_ms, returned));
         }
     }
 }

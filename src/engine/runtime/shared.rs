@@ -31,10 +31,12 @@ pub struct Shared {
     pub(crate) signal: Arc<Signal>,
     pub(crate) pieces: Pieces,
     pub(super) observers: Observers,
-    /// When the next backup of a deleted table may be over; 0 before that was looked up.
-    pub(crate) system_backups_due_ms: AtomicU64,
-    /// When parked files are looked at next for those whose time is over.
-    pub(crate) parked_due_ms: AtomicU64,
+    /// When the next backup of a deleted table may be over.
+    pub(crate) system_backups_due: Due,
+    /// When the next parked file may be over.
+    pub(crate) parked_due: Due,
+    /// When counts are looked through for old ones.
+    pub(crate) counted_due: Due,
     pub(crate) meter: Meter,
     pub(crate) split_rounds: SplitRounds,
     pub(crate) throttle: Option<Throttle>,
@@ -73,8 +75,9 @@ impl Shared {
             signal: Arc::default(),
             pieces: Pieces::default(),
             observers: Observers::default(),
-            system_backups_due_ms: AtomicU64::new(0),
-            parked_due_ms: AtomicU64::new(0),
+            system_backups_due: Due::default(),
+            parked_due: Due::default(),
+            counted_due: Due::default(),
             meter: Meter::default(),
             split_rounds: SplitRounds::default(),
             throttle,
@@ -87,6 +90,26 @@ impl Shared {
     /// A view of the last commit for each step of a walk through what lies in partitions.
     pub(in crate::engine) fn views(&self) -> Box<Views<'_>> {
         Box::new(|step| Ok(step(&*self.store.snapshot()?)?))
+    }
+}
+
+/// When something is looked at next, milliseconds since the epoch; at first at once.
+#[derive(Debug, Default)]
+pub struct Due(AtomicU64);
+
+impl Due {
+    /// Is it time? Then it is not again until [`Self::no_later_than`] says so: what comes meanwhile makes it earlier.
+    pub fn begins(&self, now_ms: u64) -> bool {
+        let is_time = now_ms >= self.0.load(Ordering::Acquire);
+        if is_time {
+            self.0.store(u64::MAX, Ordering::Release);
+        }
+        is_time
+    }
+
+    /// At that time at the latest.
+    pub fn no_later_than(&self, ms: u64) {
+        self.0.fetch_min(ms, Ordering::AcqRel);
     }
 }
 

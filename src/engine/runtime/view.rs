@@ -116,16 +116,4 @@ impl View<'_> {
     pub fn collection(&self, source: SourceId, digest: Digest) -> Result<Option<&[u8]>, StoreError> {
         self.read().get(&StoreKey::Collection(source, &digest).encode())
     }
-
-    /// Names after `start`, in byte order, as long as `visit` says to go on.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn table_names(
-        &self,
-        start: Option<&str>,
-        visit: &mut dyn FnMut(&str) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        catalog::table_names(self.read(), start, visit)
-    }
 }

@@ -1,11 +1,11 @@
 //! INSERT, UPDATE, DELETE and EXISTS: the item that a statement is about, and what it does with it.
 
-use crate::engine::base::{item_key, write_units};
+use crate::engine::base::write_units;
 use crate::engine::prelude::*;
 use crate::engine::runtime::Transaction;
+use crate::engine::write::action::{Action, Plan};
 use crate::engine::write::guard::{Guard, Stored};
 use crate::engine::write::update::UpdatePlan;
-use crate::engine::{index, write};
 use crate::expr::Condition;
 use crate::expr::partiql::{Returning, Write, WriteEffect, keys as named};
 use crate::model::DocumentPath;
@@ -13,22 +13,23 @@ use crate::model::api::UpdateReturnValues;
 use crate::model::error::{StatementError, ValueError};
 
 /// What a statement does with its item.
-#[derive(Debug)]
-pub enum Effect {
-    Insert(Item),
-    Update(UpdatePlan, UpdateReturnValues),
-    /// With its condition, and whether the old item is given back.
-    Delete(Guard, bool),
-    /// Nothing but the condition.
-    Exists(Guard),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Insert,
+    Update,
+    Delete,
+    /// Nothing: there is but the condition.
+    Exists,
 }
 
 /// A statement that knows its item.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The key attributes by name, as written.
-    pub named: Item,
-    pub effect: Effect,
+    pub kind: Kind,
+    /// The item of an INSERT; else the key attributes by name, as written.
+    sent: Item,
+    pub plan: Plan,
+    returning: UpdateReturnValues,
 }
 
 /// Finds the item that a statement names. The key's types are still to be checked.
@@ -38,27 +39,33 @@ pub struct Prepared {
 pub fn prepare(write: &Write, table: &TableEntry, return_old: bool) -> Result<Prepared, StatementError> {
     let schema = &table.schema.key;
     let partition = || DocumentPath::top_level(schema.partition.name.clone());
-    Ok(match &write.effect {
-        WriteEffect::Insert(item) => Prepared { named: Item::default(), effect: Effect::Insert(item.clone()) },
+    let guard = |condition| Guard::of_condition(condition, return_old);
+    let none = UpdateReturnValues::None;
+    let (kind, sent, plan, returning) = match &write.effect {
+        WriteEffect::Insert(item) => {
+            let plan = Plan::Guard(guard(Some(Condition::AttributeNotExists(partition()))));
+            (Kind::Insert, item.clone(), plan, none)
+        }
         WriteEffect::Update { update, condition, returning } => {
             let found = named::of_write(condition.as_ref(), schema)?;
             // There must be an item to update.
             let conditions = std::iter::once(Condition::AttributeExists(partition())).chain(found.rest).collect();
-            let guard = Guard::of_condition(Some(Condition::And(conditions)), return_old);
-            let plan = UpdatePlan::of_update(update.clone(), guard);
-            Prepared { named: found.key, effect: Effect::Update(plan, returned(*returning)) }
+            let plan = UpdatePlan::of_update(update.clone(), guard(Some(Condition::And(conditions))));
+            (Kind::Update, found.key, Plan::Update(plan), returned(*returning))
         }
         WriteEffect::Delete { condition, returning } => {
             let found = named::of_write(condition.as_ref(), schema)?;
             // What is not there meets every condition: there is nothing to delete.
             let condition = found.rest.map(|rest| Condition::Or(vec![Condition::AttributeNotExists(partition()), rest]));
-            Prepared { named: found.key, effect: Effect::Delete(Guard::of_condition(condition, return_old), *returning) }
+            let returning = if *returning { UpdateReturnValues::AllOld } else { none };
+            (Kind::Delete, found.key, Plan::Guard(guard(condition)), returning)
         }
         WriteEffect::Exists { condition } => {
             let found = named::of_exists(condition.as_ref(), schema)?;
-            Prepared { named: found.key, effect: Effect::Exists(Guard::of_condition(found.rest, return_old)) }
+            (Kind::Exists, found.key, Plan::Guard(guard(found.rest)), none)
         }
-    })
+    };
+    Ok(Prepared { kind, sent, plan, returning })
 }
 
 fn returned(returning: Option<Returning>) -> UpdateReturnValues {
@@ -72,26 +79,26 @@ fn returned(returning: Option<Returning>) -> UpdateReturnValues {
 }
 
 impl Prepared {
+    /// What it does, with its item or the key of that.
+    #[must_use]
+    pub fn action(&self) -> Action<'_> {
+        match self.kind {
+            Kind::Insert => Action::Put(&self.sent),
+            Kind::Update => Action::Update(&self.sent),
+            Kind::Delete => Action::Delete(&self.sent),
+            Kind::Exists => Action::Check(&self.sent),
+        }
+    }
+
     /// The key of the item, and the checks against the table that need no item.
     ///
     /// # Errors
     /// `Value`, `Key`, `Update`, `Query`.
     pub fn check(&self, table: &TableEntry) -> Result<Key, Error> {
-        let key = match &self.effect {
-            Effect::Insert(item) => {
-                item.check_limits()?;
-                index::key_of_put(table, item)?
-            }
-            Effect::Update(..) | Effect::Delete(..) | Effect::Exists(_) => {
-                item_key::key_of_parameter(&table.schema.key, &self.named)?
-            }
-        };
-        match &self.effect {
-            Effect::Insert(_) => {}
-            Effect::Update(plan, _) => plan.check_table(table)?,
-            Effect::Delete(guard, _) | Effect::Exists(guard) => guard.check_paths(table)?,
+        if self.kind == Kind::Insert {
+            self.sent.check_limits()?;
         }
-        Ok(key)
+        self.plan.key(self.action(), table)
     }
 
     /// Carries the statement out by itself. It is refused, before anything is written, with `Statement` for an item that exists,
@@ -130,26 +137,14 @@ impl Prepared {
 
     /// What RETURNING gives, and what was consumed.
     fn run_on(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(Option<Item>, ConsumedCapacity), Error> {
-        let (new, returned) = match &self.effect {
-            Effect::Insert(item) => {
-                if stored.record()?.is_some() {
-                    return Err(StatementError::Duplicate.into());
-                }
-                (Some(item.clone()), None)
-            }
-            Effect::Update(plan, returning) => {
-                let new = plan.apply(stored)?;
-                let returned = plan.returned(*returning, stored.item()?, new.as_ref());
-                (new, returned)
-            }
-            Effect::Delete(guard, returning) => {
-                guard.check(stored)?;
-                (None, if *returning { stored.item()?.cloned() } else { None })
-            }
-            Effect::Exists(_) => return Err(StatementError::ExistsAlone.into()),
-        };
-        let applied = write::replace(transaction, stored, new.as_ref())?;
-        Ok((returned, applied.consumed_capacity))
+        match self.kind {
+            Kind::Insert if stored.record()?.is_some() => return Err(StatementError::Duplicate.into()),
+            Kind::Exists => return Err(StatementError::ExistsAlone.into()),
+            _ => {}
+        }
+        let outcome = self.plan.decide(self.action(), stored)?;
+        let returned = self.plan.returned(self.returning, stored, &outcome)?;
+        Ok((returned, outcome.write(transaction, stored)?.consumed_capacity))
     }
 }
 

@@ -53,11 +53,8 @@ pub fn each_stream(
     read: &dyn Read,
     visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    try_walk(read, &Space::Stream.all(), Direction::Forward, |key, value| {
-        if let Some(name) = keys::stream_of(key) {
-            visit(name, stored::decode(value))?;
-        }
-        Ok(ControlFlow::Continue(()))
+    walks::each(read, &Space::Stream.all(), |key, value| {
+        keys::stream_of(key).map_or(Ok(()), |name| visit(name, stored::decode(value)))
     })
 }
 

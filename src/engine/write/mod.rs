@@ -1,9 +1,10 @@
 //! The change of one item: base entry, item collections, index entries and counters, all in one transaction.
 
+pub mod action;
 pub mod guard;
 pub mod update;
 
-use super::base::counters::{CounterDelta, signed};
+use super::base::counters::{CounterDelta, growth};
 use super::base::write_units;
 use super::history::{self, Past};
 use super::index::{self, IndexView, Transition};
@@ -60,7 +61,7 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
     let effects = Effects::of(stored, old_item, new);
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
-        let growth = effects.growth(change.growth());
+        let growth = effects.growth(growth(change.old_bytes, change.new_bytes));
         let bytes = check_growth(transaction.read(), limit, stored, (growth, growth))?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
@@ -77,26 +78,28 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
     transaction.charge_table(table, &stored.address, table_units)?;
     change.write_base(transaction, stored)?;
     change.write_lists(transaction, stored)?;
-    violations::maintain(transaction, table, keys::place_in_source(&stored.address.encode()), old_item, new)?;
+    violations::maintain(transaction, table, &stored.address.place(), old_item, new)?;
     // One pending write is for all indexes that are late; the others follow at once.
     let lags = index_lag::is_on(transaction.shared, table);
     if lags {
-        change.leave_pending(transaction, stored)?;
+        let (time_ms, place) = (change.modified_ms, &stored.address.place()[..]);
+        let pending = Pending { due_ms: 0, time_ms, place, old: stored.bytes(), new: change.record.as_deref() };
+        index_lag::note(transaction, table, change.applied.version, pending)?;
     }
-    for (view, transition) in &effects.0 {
+    for (view, transition) in effects.0 {
         let is_late = lags && table.index_life.is_late(view.index);
-        if is_late {
-            change.charge(view, transition);
-            transaction.charge_index(table, view, transition)?;
         // Never late, so that it is complete when the backfill is; nobody reads it before.
-        } else if table.index_life.is_building(&view.index.name) {
-            let transition = index_life::tracked(transaction.read(), view, key, old_item, new)?;
-            change.write_index(transaction, view, &transition, new)?;
-            transaction.charge_index(table, view, &transition)?;
-        } else {
-            change.write_index(transaction, view, transition, new)?;
-            transaction.charge_index(table, view, transition)?;
+        let transition = match !is_late && table.index_life.is_building(&view.index.name) {
+            true => index_life::tracked(transaction.read(), &view, key, old_item, new)?,
+            false => transition,
+        };
+        change.charge(&view, &transition);
+        if !is_late {
+            let (version, modified_ms) = (change.applied.version, change.modified_ms);
+            let stamp = Stamp { version, modified_ms, record: change.record.as_deref() };
+            stamp.apply(transaction, &view, &transition, new)?;
         }
+        transaction.charge_index(table, &transition)?;
     }
     transaction.wrote(&table.schema.name, key, version);
     Ok(change.applied)
@@ -114,15 +117,6 @@ pub fn admit_indexes(transaction: &Transaction<'_>, stored: &Stored, new: Option
     effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(&stored.table, view, transition))
 }
 
-/// Would the put of an item be refused because its collection is full?
-///
-/// # Errors
-/// `ItemCollectionSizeLimitExceeded`; those of the store.
-pub fn check_collection(read: &dyn Read, limit: u64, stored: &Stored, new: &Item) -> Result<(), Error> {
-    let growth = collection_growth(stored, Some(new))?;
-    check_growth(read, limit, stored, (growth, growth)).map(drop)
-}
-
 /// By how much a change of an item makes its item collection larger, in bytes with overhead; 0 without local indexes.
 ///
 /// # Errors
@@ -132,10 +126,7 @@ pub fn collection_growth(stored: &Stored, new: Option<&Item>) -> Result<i64, Sto
         return Ok(0);
     }
     let old = stored.item()?;
-    let size = |item: Option<&Item>| item.map_or(0, |item| signed(item.size()));
-    let entries = i64::from(new.is_some()) - i64::from(old.is_some());
-    let base = (entries, size(new) - size(old));
-    Ok(Effects::of(stored, old, new).growth(base))
+    Ok(Effects::of(stored, old, new).growth(growth(old.map(Item::size), new.map(Item::size))))
 }
 
 /// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the write itself, and that of all
@@ -202,19 +193,11 @@ impl ItemChange {
         self.is_same || (self.record.is_none() && self.old_bytes.is_none())
     }
 
-    /// The change of the base item in entries and bytes.
-    fn growth(&self) -> (i64, i64) {
-        let entries = i64::from(self.new_bytes.is_some()) - i64::from(self.old_bytes.is_some());
-        let size = |bytes: Option<usize>| bytes.map_or(0, signed);
-        (entries, size(self.new_bytes) - size(self.old_bytes))
-    }
-
     fn write_base(&mut self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(), StoreError> {
         let (table, key) = (&*stored.table, &stored.key);
         let store_key = stored.address.encode();
         if table.control.keeps_history() {
-            let place = keys::place_in_source(&store_key);
-            let past = Past { time_ms: self.modified_ms, place, old: stored.bytes() };
+            let past = Past { time_ms: self.modified_ms, place: &stored.address.place(), old: stored.bytes() };
             // A delete has no record that takes its version: its history does.
             history::note(transaction, table, self.applied.version, past)?;
             transaction.shared.batch.take_version(self.applied.version);
@@ -228,7 +211,7 @@ impl ItemChange {
                 transaction.batch.delete(&store_key)?;
             }
         }
-        let (entries, bytes) = self.growth();
+        let (entries, bytes) = growth(self.old_bytes, self.new_bytes);
         let partition_keys = if table.has_collections() {
             let place = (table.source, stored.address.digest);
             let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
@@ -249,31 +232,12 @@ impl ItemChange {
         time_to_live::maintain(transaction, table, &stored.address, old, new)
     }
 
-    fn write_index(
-        &mut self,
-        transaction: &mut Transaction<'_>,
-        view: &IndexView<'_>,
-        transition: &Transition<'_>,
-        new: Option<&Item>,
-    ) -> Result<(), StoreError> {
-        self.charge(view, transition);
-        let record = self.record.as_deref();
-        let stamp = Stamp { version: self.applied.version, modified_ms: self.modified_ms, record };
-        stamp.apply(transaction, view, transition, new)
-    }
-
-    /// Leaves what global indexes are to show later.
-    fn leave_pending(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(), StoreError> {
-        let store_key = stored.address.encode();
-        let place = keys::place_in_source(&store_key);
-        let (old, new) = (stored.bytes(), self.record.as_deref());
-        let pending = Pending { due_ms: 0, time_ms: self.modified_ms, place, old, new };
-        index_lag::note(transaction, &stored.table, self.applied.version, pending)
-    }
-
     /// Adds the arm of an index to the consumed capacity.
     fn charge(&mut self, view: &IndexView<'_>, transition: &Transition<'_>) {
-        let Some(units) = transition.units() else { return };
+        if transition.is_nothing() {
+            return;
+        }
+        let units = transition.writes().map(|(_, units)| units).sum();
         let name = view.index.name.as_str().to_owned();
         match view.index.kind {
             IndexKind::Global => self.applied.consumed_capacity.global_indexes.insert(name, units),

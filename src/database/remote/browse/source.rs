@@ -103,7 +103,7 @@ impl Readable {
         let fits = |(attribute, value): (&KeyAttribute, &AttributeValue)| {
             value.attribute_type() == attribute.attribute_type.as_attribute_type()
                 && !is_empty_key(value)
-                && KeyRole::Partition.check_size(key_bytes(value)).is_ok()
+                && key_bytes(value) <= KeyRole::Partition.bytes_max()
         };
         values.len() == self.partition().len() && self.partition().iter().zip(values).all(fits)
     }
