@@ -9,9 +9,10 @@
 //! version is at most V, and the old images in history whose version is at most V.** Items changed after V have a later version,
 //! and their image as of V was left by the first change after V.
 
-use super::base::stored::{Long, bytes_of, parts_of};
-use super::prelude::*;
-use super::runtime::Transaction;
+use super::{
+    base::stored::{Long, bytes_of, parts_of},
+    runtime::prelude::*,
+};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Expired records removed with each one written: more than one, so that a backlog shrinks.

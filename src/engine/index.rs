@@ -2,13 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::base::counters::growth;
-use super::base::item_key::{self, KeyRole, is_empty_key, key_bytes};
-use super::base::write_units;
-use super::prelude::*;
-use crate::model::error::{KeyError, UpdateError, ValueError};
-use crate::model::limits::ITEM_BYTES_MAX;
-use crate::model::{KeyAttribute, KeySchema, Projection};
+use super::{
+    base::{
+        counters::growth,
+        item_key::{self, KeyRole, is_empty_key, key_bytes},
+        write_units,
+    },
+    prelude::*,
+};
+use crate::model::{
+    KeyAttribute, KeySchema, Projection,
+    error::{KeyError, UpdateError, ValueError},
+    limits::ITEM_BYTES_MAX,
+};
 
 /// An index of a table with its place in the store.
 #[derive(Debug, Clone, Copy)]

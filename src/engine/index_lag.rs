@@ -9,14 +9,14 @@
 //! delay, until a worker without a delay finds none left. Local indexes never lag; nor does an index that is being made, which nobody
 //! can read, and which has nothing to do with writes from before it became active.
 
-use super::base::stored::{Long, bytes_of, parts_of};
-use super::catalog::entry::Lag;
-use super::index::{self, Transition};
-use super::index_write::Stamp;
-use super::prelude::*;
-use super::runtime::{Engine, Shared, Transaction};
-use crate::model::api::IndexLag;
-use crate::model::error::UpdateTableError;
+use super::{
+    base::stored::{Long, bytes_of, parts_of},
+    catalog::entry::Lag,
+    index::{self, Transition},
+    index_write::Stamp,
+    runtime::prelude::*,
+};
+use crate::model::{api::IndexLag, error::UpdateTableError};
 
 /// Pending writes counted for a description; beyond it the number says "at least".
 pub const COUNTED_MAX: u64 = 100_000;

@@ -1,9 +1,10 @@
 //! Writes the entries of one index with their item collections and counters.
 
-use super::base::counters::{CollectionValue, CounterDelta, new_collection, signed};
-use super::index::{self, IndexEntry, IndexView, Transition};
-use super::prelude::*;
-use super::runtime::Transaction;
+use super::{
+    base::counters::{CollectionValue, CounterDelta, new_collection, signed},
+    index::{self, IndexEntry, IndexView, Transition},
+    runtime::prelude::*,
+};
 use crate::codec::record;
 use crate::model::Projection;
 

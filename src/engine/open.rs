@@ -1,9 +1,14 @@
 //! The beginning of an engine: the store's format, what an earlier process left undone, the threads; and its end.
 
-use super::prelude::*;
-use super::runtime::batch::{FORMAT_VERSION, format_version};
-use super::runtime::{Background, Engine, EngineOptions, Shared};
-use super::{background, jobs, purge, tokens};
+use super::{
+    background, jobs, purge,
+    runtime::{
+        Background, EngineOptions,
+        batch::{FORMAT_VERSION, format_version},
+        prelude::*,
+    },
+    tokens,
+};
 use crate::store::{Keeper, Store};
 
 impl Engine {

@@ -15,11 +15,12 @@
 //!
 //! A file goes with its table: it lies under the table's source id, which is never used again, and is removed with its entries.
 
-use super::prelude::*;
-use super::runtime::{Shared, Transaction, View};
+use super::runtime::prelude::*;
 use crate::codec::key::{decode, encode, partition_digest};
-use crate::model::api::parked::{PARKED_KEPT_MS, ParkedChange, ParkedPlace, ParkedStat};
-use crate::model::schema::KeyAttributeType;
+use crate::model::{
+    api::parked::{PARKED_KEPT_MS, ParkedChange, ParkedPlace, ParkedStat},
+    schema::KeyAttributeType,
+};
 
 const VERSION: u8 = 1;
 /// The flag of a file whose folder was removed.

@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use super::prelude::*;
-use super::runtime::{Shared, Transaction};
+use super::runtime::prelude::*;
 use crate::model::api::Done;
 
 /// The value of a purge key.

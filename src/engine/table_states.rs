@@ -1,10 +1,12 @@
 //! Tables that take their time to come and to go, as the service's do: CREATING and DELETING for a while (docs/requirements.md P-09). Without a
 //! configured time a table is ACTIVE with the commit that creates it, and gone with the one that deletes it.
 
-use super::account::{self, AccountRecord, BackupRecord};
-use super::prelude::*;
-use super::runtime::Transaction;
-use super::{purge, streams};
+use super::{
+    account::{self, AccountRecord, BackupRecord},
+    purge,
+    runtime::prelude::*,
+    streams,
+};
 use crate::model::api::backup::BackupStatus;
 
 /// Puts a table into a state that ends after the configured time; false, and nothing, when that is none.

@@ -13,13 +13,16 @@
 
 use std::collections::HashMap;
 
-use super::partitions::map::first_digest;
-use super::partitions::{PartitionMap, content};
-use super::prelude::*;
+use super::{
+    partitions::{PartitionMap, content, map::first_digest},
+    prelude::*,
+};
 use crate::codec::digest::hex;
-use crate::model::error::{ThrottleCause, Throttled, ThrottledAt};
-use crate::model::layout::{PartitionLimits, PlaceRange};
-use crate::model::limits::ACCOUNT_CAPACITY_UNITS_MAX;
+use crate::model::{
+    error::{ThrottleCause, Throttled, ThrottledAt},
+    layout::{PartitionLimits, PlaceRange},
+    limits::ACCOUNT_CAPACITY_UNITS_MAX,
+};
 
 /// Seconds of provisioned throughput that are saved while they are not used.
 pub const BURST_SECONDS: f64 = 300.0;

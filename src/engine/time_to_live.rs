@@ -5,10 +5,7 @@
 //! state is ENABLING and nothing is deleted. What is over is deleted as a client would delete it (`background::expiry`), each item checked
 //! again in the transaction that deletes it.
 
-use super::base::item_key;
-use super::catalog::ExpiryList;
-use super::prelude::*;
-use super::runtime::{Shared, Transaction};
+use super::{base::item_key, catalog::ExpiryList, runtime::prelude::*};
 use crate::model::Number;
 
 /// When an item with this value expires, in milliseconds since the epoch, fractions cut off: the whole number of milliseconds `now`

@@ -7,11 +7,11 @@
 //! Numbers are big-endian, times are milliseconds since the epoch. Each remembered token removes some that have expired, and so
 //! does opening the store: there are never more than those of ten minutes and of the last busy time.
 
-use super::base::stored::{bytes_of, parts_of};
-use super::prelude::*;
-use super::runtime::{Shared, Transaction};
-use crate::model::api::Done;
-use crate::model::limits::CLIENT_TOKEN_VALID_MS;
+use super::{
+    base::stored::{bytes_of, parts_of},
+    runtime::prelude::*,
+};
+use crate::model::{api::Done, limits::CLIENT_TOKEN_VALID_MS};
 
 /// Expired tokens removed at once.
 const SWEPT_MAX: usize = 64;

@@ -30,7 +30,7 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "src/engine/runtime",
-        &["batch held_values hold observers", "options", "warnings", "shared", "transaction view", "charge engine submit"],
+        &["batch held_values hold observers prelude", "options", "warnings", "shared", "transaction view", "charge engine submit"],
     ),
     (
         "src/fs",

@@ -1,9 +1,10 @@
 //! Background jobs as plain data: what is copied from where to where, and how far it is. `jobs` carries them out.
 
 use super::AccountRecord;
-use crate::engine::base::keys::RecordKind;
-use crate::engine::base::stored::Stored;
-use crate::engine::prelude::*;
+use crate::engine::{
+    base::{keys::RecordKind, stored::Stored},
+    prelude::*,
+};
 
 /// A job under its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,17 +5,25 @@ pub mod job;
 
 use serde_json::{Map, Value};
 
-use super::base::keys::RecordKind;
-use super::base::stored::{Stored, decode, encode};
-use super::prelude::*;
+use super::{
+    base::{
+        keys::RecordKind,
+        stored::{Stored, decode, encode},
+    },
+    prelude::*,
+};
 use crate::codec::digest;
-use crate::model::api::backup::BackupStatus;
-use crate::model::api::common::Failure;
-use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget};
-use crate::model::api::transfer::{Export, Import, TransferStatus};
-use crate::model::arn;
-use crate::model::error::RecoveryError;
-use crate::model::limits::SYSTEM_BACKUP_KEPT_MS;
+use crate::model::{
+    api::{
+        backup::BackupStatus,
+        common::Failure,
+        insights::{Insights, InsightsMode, InsightsTarget},
+        transfer::{Export, Import, TransferStatus},
+    },
+    arn,
+    error::RecoveryError,
+    limits::SYSTEM_BACKUP_KEPT_MS,
+};
 
 pub use job::JobRecord;
 

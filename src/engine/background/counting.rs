@@ -3,10 +3,11 @@
 
 use std::collections::HashSet;
 
-use crate::engine::base::keys::Meta;
-use crate::engine::meter::{Taken, TakenOfSource, stored};
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Shared, Transaction};
+use crate::engine::{
+    base::keys::Meta,
+    meter::{Taken, TakenOfSource, stored},
+    runtime::prelude::*,
+};
 
 const HOUR_MS: u64 = 3_600_000;
 /// Records removed in one transaction: other writers are not to wait.

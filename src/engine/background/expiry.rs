@@ -1,14 +1,17 @@
 //! Deletes what is over: items whose time to live has ended, and backups of deleted tables.
 
-use crate::engine::account::{AccountRecord, BackupRecord};
-use crate::engine::catalog::ExpiryList;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Shared, Transaction};
-use crate::engine::time_to_live::{self, item_that_expires, listed};
-use crate::engine::write::guard::Stored;
-use crate::engine::{purge, write};
-use crate::model::api::{Origin, TimeToLiveStatus};
-use crate::model::limits::TTL_PAST_MS_MAX;
+use crate::engine::{
+    account::{AccountRecord, BackupRecord},
+    catalog::ExpiryList,
+    purge,
+    runtime::prelude::*,
+    time_to_live::{self, item_that_expires, listed},
+    write::{self, guard::Stored},
+};
+use crate::model::{
+    api::{Origin, TimeToLiveStatus},
+    limits::TTL_PAST_MS_MAX,
+};
 
 /// Items deleted in one transaction: other writers are not to wait.
 const ITEMS_PER_JOB: usize = 100;

@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
-use crate::engine::catalog::entry::Phase;
-use crate::engine::index_lag::{self, NextStep};
-use crate::engine::index_life::{self, backfill};
-use crate::engine::prelude::*;
-use crate::engine::runtime::hold::Stage;
-use crate::engine::runtime::{Shared, Transaction};
-use crate::engine::{purge, table_states};
+use crate::engine::{
+    catalog::entry::Phase,
+    index_lag::{self, NextStep},
+    index_life::{self, backfill},
+    purge,
+    runtime::{hold::Stage, prelude::*},
+    table_states,
+};
 
 /// How long the removal of an index waits for room when even its smallest step has none.
 const FULL_DISK_WAIT_MS: u64 = 1_000;

@@ -11,10 +11,11 @@ mod splits;
 
 use std::time::Duration;
 
-use super::parked;
-use super::prelude::*;
-use super::runtime::{Round, Shared};
-use super::streams::trim;
+use super::{
+    parked,
+    runtime::{Round, prelude::*},
+    streams::trim,
+};
 
 /// The threads: name and round. Indexes have one of their own, so that a long backfill keeps nothing else waiting.
 pub const ROUNDS: [(&str, Round); 2] = [("engine-background", housekeeping), ("engine-indexes", indexes::round)];

@@ -5,11 +5,15 @@
 
 use std::collections::HashSet;
 
-use crate::engine::base::stored;
-use crate::engine::partitions::hot::{self, HotPartition};
-use crate::engine::partitions::{self, Partition, PartitionMap, content, needed_for};
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Shared, Transaction, View};
+use crate::engine::{
+    base::stored,
+    partitions::{
+        self, Partition, PartitionMap, content,
+        hot::{self, HotPartition},
+        needed_for,
+    },
+    runtime::prelude::*,
+};
 use crate::model::layout::PartitionOrigin;
 
 /// Splits of one table or index in one round.

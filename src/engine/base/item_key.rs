@@ -1,9 +1,11 @@
 //! Checks of primary keys: in an item that is put, and as a `Key` parameter (docs/dynamodb.md 6.2).
 
 use crate::engine::prelude::*;
-use crate::model::error::KeyError;
-use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{KeyAttribute, KeySchema};
+use crate::model::{
+    KeyAttribute, KeySchema,
+    error::KeyError,
+    limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX},
+};
 
 /// Which of the two size limits a key attribute has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

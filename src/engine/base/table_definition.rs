@@ -3,15 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::prelude::*;
-use crate::model::api::CreateTableRequest;
-use crate::model::api::create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType};
-use crate::model::error::{LimitError, SchemaError};
-use crate::model::limits::{
-    CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
-    TABLE_CAPACITY_UNITS_MAX,
+use crate::model::{
+    KeySchema, Projection,
+    api::{
+        CreateTableRequest,
+        create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType},
+    },
+    error::{LimitError, SchemaError},
+    limits::{
+        CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
+        TABLE_CAPACITY_UNITS_MAX,
+    },
+    schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput},
 };
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use crate::model::{KeySchema, Projection};
 
 /// Checks a request and builds the table's definition from it.
 ///

@@ -1,8 +1,7 @@
 //! Ranges of keys: short looks at one, and the segments of a parallel scan.
 
 use crate::engine::prelude::*;
-use crate::model::api::Segment;
-use crate::model::error::QueryError;
+use crate::model::{api::Segment, error::QueryError};
 
 /// Is there anything in a range?
 ///

@@ -5,8 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::entry::TableEntry;
-use super::{all_tables, generation, read_table};
+use super::{all_tables, entry::TableEntry, generation, read_table};
 use crate::engine::prelude::*;
 
 /// Entries of one generation; `None` for a name that has no table.

@@ -11,9 +11,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::codec::json::document::Document;
-use crate::codec::wire::shape::Members;
-use crate::codec::wire::table_settings;
+use crate::codec::{
+    json::document::Document,
+    wire::{shape::Members, table_settings},
+};
 
 /// `None` when it is no entry of version 1.
 pub(super) fn of_version_1(mut entry: Value) -> Option<Value> {

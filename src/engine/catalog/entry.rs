@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::earlier_forms;
-use crate::engine::base::stored::{Stored, is_default};
-use crate::engine::prelude::*;
-use crate::model::api::{StreamViewType, TableControl, TimeToLiveStatus};
-use crate::model::schema::ProvisionedThroughput;
+use crate::engine::{
+    base::stored::{Stored, is_default},
+    prelude::*,
+};
+use crate::model::{
+    api::{StreamViewType, TableControl, TimeToLiveStatus},
+    schema::ProvisionedThroughput,
+};
 
 /// A table as the store knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,9 +4,10 @@ pub mod cache;
 mod earlier_forms;
 pub mod entry;
 
-use super::base::keys::Meta;
-use super::base::stored;
-use super::prelude::*;
+use super::{
+    base::{keys::Meta, stored},
+    prelude::*,
+};
 
 pub use entry::{ExpiryList, IndexLife, TableEntry, TableStream, TimeToLive};
 

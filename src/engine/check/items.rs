@@ -2,14 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use super::online::{Building, Image, Lagging};
-use super::report::{self, DifferenceKind, Place, is_damage};
-use super::walk::Check;
+use super::{
+    online::{Building, Image, Lagging},
+    report::{self, DifferenceKind, Place, is_damage},
+    walk::Check,
+};
 use crate::codec::digest::hex;
-use crate::engine::base::counters::{CollectionValue, SourceCounters};
-use crate::engine::base::item_key;
-use crate::engine::index::{IndexView, first_names, views};
-use crate::engine::prelude::*;
+use crate::engine::{
+    base::{
+        counters::{CollectionValue, SourceCounters},
+        item_key,
+    },
+    index::{IndexView, first_names, views},
+    prelude::*,
+};
 
 impl Check<'_> {
     pub fn table(&mut self, table: &TableEntry) -> Result<(), Error> {

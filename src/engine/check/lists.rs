@@ -8,17 +8,20 @@
 
 use std::collections::BTreeSet;
 
-use super::report::{DifferenceKind, Place, Reporter, is_damage};
-use super::walk::Check;
+use super::{
+    report::{DifferenceKind, Place, Reporter, is_damage},
+    walk::Check,
+};
 use crate::codec::digest::hex;
-use crate::engine::catalog::{ExpiryList, TimeToLive};
-use crate::engine::meter::stored;
-use crate::engine::parked::{Parked, folder_digest};
-use crate::engine::prelude::*;
-use crate::engine::streams::record::StoredRecord;
-use crate::engine::streams::{self, Definition, trim};
-use crate::engine::time_to_live;
-use crate::engine::tokens::Remembered;
+use crate::engine::{
+    catalog::{ExpiryList, TimeToLive},
+    meter::stored,
+    parked::{Parked, folder_digest},
+    prelude::*,
+    streams::{self, Definition, record::StoredRecord, trim},
+    time_to_live,
+    tokens::Remembered,
+};
 use crate::model::api::{StreamEvent, StreamName};
 
 impl Check<'_> {

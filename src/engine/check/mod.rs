@@ -24,10 +24,11 @@ mod walk;
 
 use std::collections::BTreeSet;
 
-use super::prelude::*;
-use super::runtime::batch::last_version;
-use super::runtime::{Engine, View};
-use super::{account, purge};
+use super::{
+    account, purge,
+    runtime::{batch::last_version, prelude::*},
+};
+
 use report::{Place, Reporter};
 use walk::Check;
 

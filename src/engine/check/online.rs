@@ -7,16 +7,19 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{DifferenceKind, Place, is_damage};
-use super::walk::Check;
+use super::{
+    report::{DifferenceKind, Place, is_damage},
+    walk::Check,
+};
 use crate::codec::digest::hex;
-use crate::engine::base::counters::SourceCounters;
-use crate::engine::catalog::entry::Phase;
-use crate::engine::index::IndexView;
-use crate::engine::index_lag::{self, Pending};
-use crate::engine::index_life::backfill::Progress;
-use crate::engine::index_life::violations;
-use crate::engine::prelude::*;
+use crate::engine::{
+    base::counters::SourceCounters,
+    catalog::entry::Phase,
+    index::IndexView,
+    index_lag::{self, Pending},
+    index_life::{backfill::Progress, violations},
+    prelude::*,
+};
 
 /// How far the index is that a table is making.
 #[derive(Debug, Clone, Default)]

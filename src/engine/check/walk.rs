@@ -1,11 +1,11 @@
 //! What the parts of a check have in common: a view, the report, and walks that pass over damage.
 
 use super::report::{DifferenceKind, Place, Reporter};
-use crate::codec::digest::hex;
-use crate::codec::record;
-use crate::engine::index::{IndexView, first_names};
-use crate::engine::prelude::*;
-use crate::engine::runtime::View;
+use crate::codec::{digest::hex, record};
+use crate::engine::{
+    index::{IndexView, first_names},
+    runtime::prelude::*,
+};
 
 /// A check of what one view shows.
 pub struct Check<'c> {

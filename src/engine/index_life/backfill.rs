@@ -1,16 +1,18 @@
 //! A step of a backfill: the entries of some items. Where throttling is simulated, as many as the index has write units for.
 
 use super::violations;
-use crate::engine::base::stored::{bytes_of, parts_of};
-use crate::engine::base::write_units;
-use crate::engine::catalog::entry::{Building, Phase};
-use crate::engine::index::{IndexEntry, IndexView, Transition};
-use crate::engine::index_lag::NextStep;
-use crate::engine::index_write::Stamp;
-use crate::engine::meter::SourceMeter;
-use crate::engine::prelude::*;
-use crate::engine::runtime::Transaction;
-use crate::engine::runtime::batch::source_counters;
+use crate::engine::{
+    base::{
+        stored::{bytes_of, parts_of},
+        write_units,
+    },
+    catalog::entry::{Building, Phase},
+    index::{IndexEntry, IndexView, Transition},
+    index_lag::NextStep,
+    index_write::Stamp,
+    meter::SourceMeter,
+    runtime::{batch::source_counters, prelude::*},
+};
 use crate::model::api::IndexProgress;
 
 /// Bytes of records looked at in one step: other writers are not to wait.

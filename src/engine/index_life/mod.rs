@@ -21,14 +21,19 @@
 pub mod backfill;
 pub mod violations;
 
-use super::catalog::IndexLife;
-use super::catalog::entry::{Leaving, Phase};
-use super::index::{IndexView, Transition};
-use super::prelude::*;
-use super::purge;
-use super::runtime::Transaction;
-use crate::model::api::UpdateTableRequest;
-use crate::model::error::{InUseError, LimitError};
+use super::{
+    catalog::{
+        IndexLife,
+        entry::{Leaving, Phase},
+    },
+    index::{IndexView, Transition},
+    purge,
+    runtime::prelude::*,
+};
+use crate::model::{
+    api::UpdateTableRequest,
+    error::{InUseError, LimitError},
+};
 
 /// What a change of an item does in an index that is being made, which may not have the entry of the old item yet.
 ///

@@ -3,12 +3,12 @@
 //! Only an index that UpdateTable made can have them, in items that were there before it; writes of such values are refused from
 //! its definition on. The places of these items are on a list of the index; what is wrong is read from the item.
 
-use crate::engine::base::counters::CounterDelta;
-use crate::engine::base::item_key::key_bytes;
-use crate::engine::catalog::IndexLife;
-use crate::engine::index::{IndexView, KeyFault};
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Transaction, View};
+use crate::engine::{
+    base::{counters::CounterDelta, item_key::key_bytes},
+    catalog::IndexLife,
+    index::{IndexView, KeyFault},
+    runtime::prelude::*,
+};
 use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
 
 /// Does a value keep an item out of an index? One that lacks a key attribute is not kept out.
@@ -133,7 +133,7 @@ mod absence_tests {
     use super::*;
     use crate::engine::index::check_keys;
     use crate::model::schema::{IndexKind, KeyAttributeType, Projection};
-    use crate::model::{AttributeValue, IndexName};
+    use crate::model::{AttributeValue, IndexName, KeyAttribute};
 
     #[test]
     fn table_of_violations() {

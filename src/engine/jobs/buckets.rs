@@ -1,12 +1,13 @@
 //! Directories as buckets: keys are paths in them, and never lead out of them.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Component, Path, PathBuf},
+};
 
-use crate::engine::prelude::*;
-use crate::engine::runtime::Shared;
+use crate::engine::runtime::prelude::*;
 use crate::model::error::RecoveryError;
 
 /// Directories within directories that are looked into.

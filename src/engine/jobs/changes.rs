@@ -5,11 +5,12 @@
 //! when the window ended is the present one if that is old enough, and otherwise what the first change after the window replaced:
 //! the walk comes to it later, as each change left a record. An item still open at the end of the history was deleted.
 
-use crate::engine::account::job::ChangesJob;
-use crate::engine::base::stored::{Long, bytes_of, parts_of};
-use crate::engine::history::{self, Past};
-use crate::engine::prelude::*;
-use crate::engine::runtime::Transaction;
+use crate::engine::{
+    account::job::ChangesJob,
+    base::stored::{Long, bytes_of, parts_of},
+    history::{self, Past},
+    runtime::prelude::*,
+};
 
 /// History records of one piece.
 const RECORDS_MAX: usize = 500;

@@ -1,12 +1,14 @@
 //! A piece of a copy.
 
-use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget};
-use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord};
-use crate::engine::history::{self, Past};
-use crate::engine::prelude::*;
-use crate::engine::runtime::Transaction;
-use crate::engine::write;
-use crate::engine::write::guard::Stored;
+use crate::engine::{
+    account::{
+        AccountRecord, BackupRecord, ExportRecord,
+        job::{CopyJob, CopyPlace, CopySource, CopyTarget},
+    },
+    history::{self, Past},
+    runtime::prelude::*,
+    write::{self, guard::Stored},
+};
 
 /// Items of one piece.
 const ITEMS_MAX: usize = 500;

@@ -1,12 +1,14 @@
 //! What follows a piece of a job or its end, and what a job holds meanwhile.
 
-use crate::engine::account::job::{ChangesJob, CopyJob, CopySource, CopyTarget, Job};
-use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord, JobRecord};
-use crate::engine::prelude::*;
-use crate::engine::runtime::Transaction;
-use crate::engine::{history, purge};
-use crate::model::api::backup::BackupStatus;
-use crate::model::api::common::Failure;
+use crate::engine::{
+    account::{
+        AccountRecord, BackupRecord, ExportRecord, JobRecord,
+        job::{ChangesJob, CopyJob, CopySource, CopyTarget, Job},
+    },
+    history, purge,
+    runtime::prelude::*,
+};
+use crate::model::api::{backup::BackupStatus, common::Failure};
 
 /// What is left to do when a job is over.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

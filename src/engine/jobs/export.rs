@@ -1,33 +1,38 @@
 //! The end of an export: its files written by a thread, from the items that a job copied (docs/dynamodb.md 20.3).
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use flate2::{Compression, write::GzEncoder};
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
-use super::buckets::{self, beside};
-use super::changes::ChangedItem;
-use crate::codec::json::document::Document;
-use crate::codec::wire::transfer;
-use crate::codec::{calendar, digest, dynamodb_json};
-use crate::engine::account::{AccountRecord, ExportRecord};
-use crate::engine::prelude::*;
-use crate::engine::purge;
-use crate::engine::runtime::Shared;
+use super::{
+    buckets::{self, beside},
+    changes::ChangedItem,
+};
+use crate::codec::{calendar, digest, dynamodb_json, json::document::Document, wire::transfer};
+use crate::engine::{
+    account::{AccountRecord, ExportRecord},
+    purge,
+    runtime::prelude::*,
+};
 use crate::expr::{
     Condition, KeyConditionShape, KeySchemaView, PlaceholderUse, ProjectionPaths, condition, key_condition, placeholders,
     projection,
 };
-use crate::model::api::common::Failure;
-use crate::model::api::transfer::{Export, ExportFilter, ExportFormat, ExportView, ExportWindow, ION};
-use crate::model::error::QueryError;
-use crate::model::error::expression::ExpressionParameter;
-use crate::model::{KeySchema, Word, arn};
+use crate::model::{
+    KeySchema, Word,
+    api::{
+        common::Failure,
+        transfer::{Export, ExportFilter, ExportFormat, ExportView, ExportWindow, ION},
+    },
+    arn,
+    error::{QueryError, expression::ExpressionParameter},
+};
 
 /// Writes an export's files on a thread of its own, then removes its copy.
 pub fn write(shared: &Arc<Shared>, arn: String) {

@@ -1,24 +1,27 @@
 //! An import: a new table, filled from a bucket by a thread.
 
-use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
+use std::{fs, io::Write, path::PathBuf};
 
 use serde_json::json;
 
-use super::buckets::{self, beside};
-use super::ending::failure_of;
-use super::import_files::Line;
-use crate::codec::json::document::Document;
-use crate::codec::wire::transfer::import_request;
-use crate::engine::account::{AccountRecord, ImportRecord};
-use crate::engine::base::table_definition::build_schema;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Shared, Transaction};
-use crate::engine::write::guard::Stored;
-use crate::engine::{index, purge, table_states, write};
-use crate::model::api::common::Failure;
-use crate::model::api::transfer::{Import, ImportRequest, TransferStatus};
+use super::{
+    buckets::{self, beside},
+    ending::failure_of,
+    import_files::Line,
+};
+use crate::codec::{json::document::Document, wire::transfer::import_request};
+use crate::engine::{
+    account::{AccountRecord, ImportRecord},
+    base::table_definition::build_schema,
+    index, purge,
+    runtime::prelude::*,
+    table_states,
+    write::{self, guard::Stored},
+};
+use crate::model::api::{
+    common::Failure,
+    transfer::{Import, ImportRequest, TransferStatus},
+};
 
 /// Items put in one transaction.
 const ITEMS_PER_PIECE: usize = 250;

@@ -1,21 +1,26 @@
 //! Reading the files of an import: DynamoDB JSON lines, CSV, plain or compressed (docs/dynamodb.md 20.4).
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use flate2::read::MultiGzDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::decoding::{
+    BlockDecodingStrategy, FrameDecoder,
+    errors::{FrameDecoderError, ReadFrameHeaderError},
+};
 use serde_json::Value;
 
 use crate::codec::dynamodb_json;
 use crate::engine::prelude::*;
-use crate::model::api::transfer::{Compression, ION, ImportRequest, InputFormat};
-use crate::model::schema::KeyAttributeType;
+use crate::model::{
+    api::transfer::{Compression, ION, ImportRequest, InputFormat},
+    schema::KeyAttributeType,
+};
 
 /// The longest line: an item of 400 KB, its binaries in base64, its characters escaped.
 const LINE_BYTES_MAX: u64 = 3 * 1024 * 1024;

@@ -16,14 +16,16 @@ mod import_files;
 
 use std::ops::Bound;
 
-use super::account::job::{ChangesJob, CopyJob, Job};
-use super::account::{AccountRecord, ExportRecord, ImportRecord, JobRecord};
-use super::prelude::*;
-use super::purge;
-use super::runtime::{Shared, Transaction};
-use crate::model::api::Done;
-use crate::model::api::common::Failure;
-use crate::model::api::transfer::TransferStatus;
+use super::{
+    account::{
+        AccountRecord, ExportRecord, ImportRecord, JobRecord,
+        job::{ChangesJob, CopyJob, Job},
+    },
+    purge,
+    runtime::prelude::*,
+};
+use crate::model::api::{Done, common::Failure, transfer::TransferStatus};
+
 use ending::{Rest, end, failure_of};
 
 pub use buckets::{relative, root};

@@ -16,17 +16,24 @@ pub mod stored;
 pub mod sums;
 pub mod top_keys;
 
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use parking_lot::{MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::account;
-use super::partitions::hot::{Sampled, Samples};
-use super::partitions::{self, PartitionMap};
-use super::prelude::*;
+use super::{
+    account,
+    partitions::{
+        self, PartitionMap,
+        hot::{Sampled, Samples},
+    },
+    prelude::*,
+};
 use crate::codec::digest::digest;
 use crate::model::layout::{Load, Reads};
+
 use pyramid::{Pyramid, Slots};
 use stored::HeatRecord;
 use sums::{History, SumSlots};

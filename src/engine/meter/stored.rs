@@ -6,12 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use super::pyramid::{Level, Merge, Place, Pyramid};
-use super::sums::{History, Sums};
+use super::{
+    pyramid::{Level, Merge, Place, Pyramid},
+    sums::{History, Sums},
+};
 use crate::codec::digest::{hex, unhex};
-use crate::engine::base::keys::Meta;
-use crate::engine::base::stored::{Stored, decode, encode};
-use crate::engine::prelude::*;
+use crate::engine::{
+    base::{
+        keys::Meta,
+        stored::{Stored, decode, encode},
+    },
+    prelude::*,
+};
 use crate::model::layout::{Busiest, Load, WindowLoad};
 
 /// The level of the total.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::pyramid::{Level, Merge, Pyramid, Slots};
-use crate::engine::base::stored::is_default;
-use crate::engine::prelude::*;
-use crate::model::error::{Cancellation, CancellationReason};
-use crate::model::layout::{MeteredOperation, Series, TableCounts, Usage, Window};
+use crate::engine::{base::stored::is_default, prelude::*};
+use crate::model::{
+    error::{Cancellation, CancellationReason},
+    layout::{MeteredOperation, Series, TableCounts, Usage, Window},
+};
 
 /// Minutes that are told: three hours, as long as CloudWatch keeps its finest points.
 pub const MINUTES_MAX: u64 = 180;

@@ -5,19 +5,22 @@ use std::collections::HashSet;
 
 use super::items::parse_projection;
 use crate::codec::row::Row;
-use crate::engine::base::{item_key, read_units};
-use crate::engine::prelude::*;
-use crate::engine::read::select::{self, RequestedProjection};
-use crate::engine::runtime::{BatchRows, Done, Engine, Transaction, View};
-use crate::engine::write::guard::Stored;
-use crate::engine::{index, write};
-use crate::expr::ProjectionPaths;
-use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, ItemCollectionMetrics, TableKeys,
-    WriteRequest,
+use crate::engine::{
+    base::{item_key, read_units},
+    index,
+    read::select::{self, RequestedProjection},
+    runtime::{BatchRows, Done, prelude::*},
+    write::{self, guard::Stored},
 };
-use crate::model::error::{BatchError, KeyError};
-use crate::model::limits::BATCH_GET_BYTES_MAX;
+use crate::expr::ProjectionPaths;
+use crate::model::{
+    api::{
+        BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, ItemCollectionMetrics, TableKeys,
+        WriteRequest,
+    },
+    error::{BatchError, KeyError},
+    limits::BATCH_GET_BYTES_MAX,
+};
 use crate::store::memory_limit::part_of_limit;
 
 /// What a BatchWriteItem holds in memory with its index entries until it is committed, if memory allows: the rest is left unprocessed.

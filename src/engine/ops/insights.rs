@@ -2,11 +2,11 @@
 //! The most asked for and most throttled partition keys are always counted (see `engine::meter`); `partitions/hot.tsv` tells them. Single
 //! items, of partition and sort key, are counted while insights are enabled; `partitions/hot-items.tsv` tells them.
 
-use crate::engine::account;
-use crate::engine::prelude::*;
-use crate::engine::runtime::Engine;
-use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, ListInsightsRequest, UpdateInsightsRequest};
-use crate::model::error::NotFoundError;
+use crate::engine::{account, runtime::prelude::*};
+use crate::model::{
+    api::insights::{Insights, InsightsMode, InsightsTarget, ListInsightsRequest, UpdateInsightsRequest},
+    error::NotFoundError,
+};
 
 impl Engine {
     /// Switches contributor insights on or off; what was off stays as it was.

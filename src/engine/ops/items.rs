@@ -2,22 +2,27 @@
 //!
 //! What needs no table is checked first; a write then finds its item, holds it against its condition, and only then changes it.
 
-use crate::engine::base::{item_key, read_units};
-use crate::engine::prelude::*;
-use crate::engine::read::select::{self, RequestedProjection};
-use crate::engine::runtime::{Done, Engine, Transaction};
-use crate::engine::write::Applied;
-use crate::engine::write::action::{Action, Plan};
-use crate::engine::write::guard::{Guard, Stored};
-use crate::engine::write::update::UpdatePlan;
-use crate::engine::{parked, write};
-use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
-use crate::model::api::parked::{ParkRequest, ParkedChange};
-use crate::model::api::{
-    DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest, PutItemResponse,
-    ReturnValues, UpdateItemRequest, UpdateItemResponse,
+use crate::engine::{
+    base::{item_key, read_units},
+    parked,
+    read::select::{self, RequestedProjection},
+    runtime::{Done, prelude::*},
+    write::{
+        self, Applied,
+        action::{Action, Plan},
+        guard::{Guard, Stored},
+        update::UpdatePlan,
+    },
 };
-use crate::model::error::expression::ExpressionParameter;
+use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
+use crate::model::{
+    api::{
+        DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest, PutItemResponse,
+        ReturnValues, UpdateItemRequest, UpdateItemResponse,
+        parked::{ParkRequest, ParkedChange},
+    },
+    error::expression::ExpressionParameter,
+};
 
 impl Engine {
     /// GetItem (docs/dynamodb.md 12.1): one record of one view, projected.

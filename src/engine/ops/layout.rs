@@ -2,14 +2,19 @@
 
 use std::collections::BinaryHeap;
 
-use crate::engine::index_life::backfill::Progress;
-use crate::engine::meter::pyramid::Merge;
-use crate::engine::meter::stored::{self, HeatRecord};
-use crate::engine::meter::top_keys::ItemCounter;
-use crate::engine::partitions::hot::{self, HotPartition};
-use crate::engine::partitions::{self, Partition, PartitionMap, content};
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Engine, EngineOptions, View};
+use crate::engine::{
+    index_life::backfill::Progress,
+    meter::{
+        pyramid::Merge,
+        stored::{self, HeatRecord},
+        top_keys::ItemCounter,
+    },
+    partitions::{
+        self, Partition, PartitionMap, content,
+        hot::{self, HotPartition},
+    },
+    runtime::{EngineOptions, prelude::*},
+};
 use crate::model::layout::{
     Billing, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport, PlaceRange, SourceMetrics, SplitCandidate,
     TableMetrics, TimeSpan, Window, WindowLoad,

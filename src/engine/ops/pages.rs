@@ -1,16 +1,22 @@
 //! Query and Scan: the items of one partition key in the order of the sort key, or all of a source in the order of the hash, a page at a time
 //! (docs/dynamodb.md 13).
 
-use crate::engine::prelude::*;
-use crate::engine::read::page::{self, PageBill, PagePlan};
-use crate::engine::read::select::{self, Filter, RequestedProjection};
-use crate::engine::read::source::{self, ReadSource, StartKey};
-use crate::engine::runtime::{Engine, Rows};
-use crate::expr::read_request::{ReadRange, ReadRequest};
-use crate::expr::{KeyConditionShape, PlaceholderUse, key_condition, placeholders};
-use crate::model::api::{Page, QueryRequest, ScanRequest};
-use crate::model::error::QueryError;
-use crate::model::error::expression::ExpressionParameter;
+use crate::engine::{
+    read::{
+        page::{self, PageBill, PagePlan},
+        select::{self, Filter, RequestedProjection},
+        source::{self, ReadSource, StartKey},
+    },
+    runtime::{Rows, prelude::*},
+};
+use crate::expr::{
+    KeyConditionShape, PlaceholderUse, key_condition, placeholders,
+    read_request::{ReadRange, ReadRequest},
+};
+use crate::model::{
+    api::{Page, QueryRequest, ScanRequest},
+    error::{QueryError, expression::ExpressionParameter},
+};
 
 impl Engine {
     /// One page, its rows given to `rows` as they are found.

@@ -5,20 +5,26 @@
 
 use super::tables::description;
 use crate::codec::calendar;
-use crate::engine::account::job::{CopySource, CopyTarget, Job};
-use crate::engine::account::{self, AccountRecord, BackupRecord};
-use crate::engine::prelude::*;
-use crate::engine::runtime::batch::source_counters;
-use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::{jobs, purge};
-use crate::model::api::backup::{
-    Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow,
-    UpdateContinuousBackupsRequest,
+use crate::engine::{
+    account::{
+        self, AccountRecord, BackupRecord,
+        job::{CopySource, CopyTarget, Job},
+    },
+    jobs, purge,
+    runtime::{batch::source_counters, prelude::*},
 };
-use crate::model::api::table_control::PointInTimeRecovery;
-use crate::model::arn;
-use crate::model::error::RecoveryError;
-use crate::model::limits::{ENTRY_OVERHEAD_BYTES, LIST_TABLES_MAX};
+use crate::model::{
+    api::{
+        backup::{
+            Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow,
+            UpdateContinuousBackupsRequest,
+        },
+        table_control::PointInTimeRecovery,
+    },
+    arn,
+    error::RecoveryError,
+    limits::{ENTRY_OVERHEAD_BYTES, LIST_TABLES_MAX},
+};
 
 impl Engine {
     /// Runs an operation that may leave a job, and starts the job.

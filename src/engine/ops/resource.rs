@@ -1,16 +1,21 @@
 //! A table or stream as a resource: tags, policies with their revisions, limits (docs/dynamodb.md 18), saved queries. Each change is one of the catalog.
 
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::streams::{self, StreamPolicy, read_definition};
-use crate::model::api::never_used::NeverUsedRequest;
-use crate::model::api::resource::{
-    DeletePolicyRequest, Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource,
-    TagResourceRequest, UntagResourceRequest,
+use crate::engine::{
+    runtime::prelude::*,
+    streams::{self, StreamPolicy, read_definition},
 };
-use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::error::{NotFoundError, RecoveryError, SchemaError, UpdateTableError};
-use crate::model::limits::{ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX, TAGS_MAX};
+use crate::model::{
+    api::{
+        never_used::NeverUsedRequest,
+        resource::{
+            DeletePolicyRequest, Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource,
+            TagResourceRequest, UntagResourceRequest,
+        },
+        saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome},
+    },
+    error::{NotFoundError, RecoveryError, SchemaError, UpdateTableError},
+    limits::{ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX, TAGS_MAX},
+};
 
 impl Engine {
     /// DescribeLimits: the default quotas.

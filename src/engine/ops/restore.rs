@@ -1,23 +1,31 @@
 //! RestoreTableFromBackup, RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): a new table, filled in the background.
 
-use super::recovery::{bound, table_of};
-use super::tables::{add_table, description};
-use crate::engine::account::job::{CopySource, CopyTarget, Job};
-use crate::engine::account::{AccountRecord, BackupRecord};
-use crate::engine::base::table_definition::build_schema;
-use crate::engine::jobs;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Engine, Transaction};
-use crate::model::api::TableDescription;
-use crate::model::api::backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreToPointInTimeRequest};
-use crate::model::api::create_table::{
-    CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType,
+use super::{
+    recovery::{bound, table_of},
+    tables::{add_table, description},
 };
-use crate::model::api::table_control::RestoreSummary;
-use crate::model::error::RecoveryError;
-use crate::model::schema::{BillingMode, KeyAttribute, KeyType};
-use crate::model::settings::OnDemandThroughput;
-use crate::model::{Projection, TableSettings, arn};
+use crate::engine::{
+    account::{
+        AccountRecord, BackupRecord,
+        job::{CopySource, CopyTarget, Job},
+    },
+    base::table_definition::build_schema,
+    jobs,
+    runtime::prelude::*,
+};
+use crate::model::{
+    Projection, TableSettings,
+    api::{
+        TableDescription,
+        backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreToPointInTimeRequest},
+        create_table::{CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType},
+        table_control::RestoreSummary,
+    },
+    arn,
+    error::RecoveryError,
+    schema::{BillingMode, KeyAttribute, KeyType},
+    settings::OnDemandThroughput,
+};
 
 /// The table that a restore makes, and the job that fills it.
 type Restored = (TableDescription, Option<u32>);

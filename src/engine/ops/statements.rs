@@ -2,19 +2,25 @@
 //! fails by itself, writes sharing one commit; or all together, as of one moment or as TransactWriteItems is (docs/dynamodb.md 15).
 
 use super::transactions::{self, Part, Reasons};
-use crate::engine::base::{TRANSACTION_FACTOR, read_units};
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Done, Engine, HeldValues, Transaction};
-use crate::engine::statements::select_statement::{self, PageOptions};
-use crate::engine::statements::write_statement::{self, Kind, Prepared};
-use crate::engine::statements::{self, Position, statement_digest};
-use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
-use crate::model::api::{
-    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ExecuteStatementRequest,
-    ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse,
+use crate::engine::{
+    base::{TRANSACTION_FACTOR, read_units},
+    runtime::{Done, HeldValues, prelude::*},
+    statements::{
+        self, Position,
+        select_statement::{self, PageOptions},
+        statement_digest,
+        write_statement::{self, Kind, Prepared},
+    },
 };
-use crate::model::error::{BatchError, Cancellation, CancellationReason, KeyError, StatementError, TransactionError};
-use crate::model::limits::TRANSACTION_BYTES_MAX;
+use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
+use crate::model::{
+    api::{
+        BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse,
+        ExecuteStatementRequest, ExecuteStatementResponse, ExecuteTransactionRequest, ExecuteTransactionResponse,
+    },
+    error::{BatchError, Cancellation, CancellationReason, KeyError, StatementError, TransactionError},
+    limits::TRANSACTION_BYTES_MAX,
+};
 
 impl Engine {
     /// Runs a SELECT and tells `done` of it at once, or starts a write and tells after the commit.

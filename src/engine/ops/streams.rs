@@ -1,19 +1,20 @@
 //! DynamoDB Streams (docs/dynamodb.md 17): streams by name, those that are disabled and still readable too; each with one shard from its beginning
 //! to its end, and the records behind the place of an iterator, which is good for 15 minutes.
 
-use crate::engine::prelude::*;
-use crate::engine::runtime::Engine;
-use crate::engine::streams::iterator::ShardIterator;
-use crate::engine::streams::record::StoredRecord;
-use crate::engine::streams::{self, Definition, trim};
-use crate::model::api::{
-    DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
-    GetShardIteratorResponse, KeySchemaElement, ListStreamsRequest, ListStreamsResponse, SequenceNumber, Shard, ShardPosition,
-    ShardRange, StreamName, StreamRecord, StreamStatus,
+use crate::engine::{
+    runtime::prelude::*,
+    streams::{self, Definition, iterator::ShardIterator, record::StoredRecord, trim},
 };
-use crate::model::error::StreamError;
-use crate::model::limits::{LIST_STREAMS_MAX, STREAM_PAGE_BYTES_MAX, STREAM_RECORDS_MAX};
-use crate::model::schema::KeyType;
+use crate::model::{
+    api::{
+        DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
+        GetShardIteratorResponse, KeySchemaElement, ListStreamsRequest, ListStreamsResponse, SequenceNumber, Shard, ShardPosition,
+        ShardRange, StreamName, StreamRecord, StreamStatus,
+    },
+    error::StreamError,
+    limits::{LIST_STREAMS_MAX, STREAM_PAGE_BYTES_MAX, STREAM_RECORDS_MAX},
+    schema::KeyType,
+};
 
 impl Engine {
     /// A page of streams, those of deleted tables too.

@@ -2,20 +2,24 @@
 //! catalog; a table is gone with the commit unless that is to take a while, and its entries are removed behind it, a few at once.
 
 use crate::codec::digest;
-use crate::engine::base::counters::SourceCounters;
-use crate::engine::base::table_definition::build_new_schema;
-use crate::engine::catalog::IndexLife;
-use crate::engine::index_life::backfill::Progress;
-use crate::engine::prelude::*;
-use crate::engine::runtime::batch::source_counters;
-use crate::engine::runtime::{Engine, Shared, Transaction};
-use crate::engine::{index_lag, index_life, purge, streams, table_states};
-use crate::model::api::{
-    CreateTableRequest, CreateTableResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse,
-    IndexDescription, IndexProgress, ListTablesRequest, ListTablesResponse, TableControl, TableDescription, WaitPolicy,
+use crate::engine::{
+    base::{counters::SourceCounters, table_definition::build_new_schema},
+    catalog::IndexLife,
+    index_lag,
+    index_life::{self, backfill::Progress},
+    purge,
+    runtime::{batch::source_counters, prelude::*},
+    streams, table_states,
 };
-use crate::model::error::InUseError;
-use crate::model::limits::LIST_TABLES_MAX;
+use crate::model::{
+    api::{
+        CreateTableRequest, CreateTableResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
+        DescribeTableResponse, IndexDescription, IndexProgress, ListTablesRequest, ListTablesResponse, TableControl,
+        TableDescription, WaitPolicy,
+    },
+    error::InUseError,
+    limits::LIST_TABLES_MAX,
+};
 
 impl Engine {
     /// Creates a table. The answer says CREATING, as DynamoDB's does; the table is active at once unless that is to take a while.

@@ -1,15 +1,18 @@
 //! UpdateTimeToLive and DescribeTimeToLive: the switch; what expires is for `time_to_live` (docs/dynamodb.md 16).
 
-use crate::engine::catalog::{ExpiryList, TimeToLive};
-use crate::engine::prelude::*;
-use crate::engine::purge;
-use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::time_to_live::{item_that_expires, listed};
-use crate::model::api::{
-    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
-    UpdateTimeToLiveResponse,
+use crate::engine::{
+    catalog::{ExpiryList, TimeToLive},
+    purge,
+    runtime::prelude::*,
+    time_to_live::{item_that_expires, listed},
 };
-use crate::model::error::TimeToLiveError;
+use crate::model::{
+    api::{
+        DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
+        UpdateTimeToLiveResponse,
+    },
+    error::TimeToLiveError,
+};
 
 impl Engine {
     /// Enables or disables a table's time to live.

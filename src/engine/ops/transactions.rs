@@ -5,23 +5,28 @@ use std::collections::{HashMap, HashSet};
 
 use super::items::parse_projection;
 use crate::codec::digest::digest;
-use crate::engine::base::{TRANSACTION_FACTOR, item_key, read_units, write_units};
-use crate::engine::prelude::*;
-use crate::engine::read::select::{self, RequestedProjection};
-use crate::engine::runtime::{Done, Engine, HeldValues, Transaction, View};
-use crate::engine::statements::{part, part_of_item};
-use crate::engine::tokens::{self, Remembered};
-use crate::engine::write;
-use crate::engine::write::action::{Action, Outcome, Plan};
-use crate::engine::write::guard::{Guard, Stored};
-use crate::engine::write::update::UpdatePlan;
-use crate::expr::ProjectionPaths;
-use crate::model::api::{
-    ConditionParameter, ItemCollectionMetrics, TransactAction, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse,
-    TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateParameter,
+use crate::engine::{
+    base::{TRANSACTION_FACTOR, item_key, read_units, write_units},
+    read::select::{self, RequestedProjection},
+    runtime::{Done, HeldValues, prelude::*},
+    statements::{part, part_of_item},
+    tokens::{self, Remembered},
+    write::{
+        self,
+        action::{Action, Outcome, Plan},
+        guard::{Guard, Stored},
+        update::UpdatePlan,
+    },
 };
-use crate::model::error::{Cancellation, CancellationReason, KeyError, TransactionError, UpdateError};
-use crate::model::limits::TRANSACTION_BYTES_MAX;
+use crate::expr::ProjectionPaths;
+use crate::model::{
+    api::{
+        ConditionParameter, ItemCollectionMetrics, TransactAction, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse,
+        TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateParameter,
+    },
+    error::{Cancellation, CancellationReason, KeyError, TransactionError, UpdateError},
+    limits::TRANSACTION_BYTES_MAX,
+};
 
 impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.

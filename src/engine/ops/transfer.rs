@@ -6,20 +6,27 @@
 
 use serde_json::Value;
 
-use super::recovery::{bound, table_of};
-use super::tables::add_table;
-use crate::engine::account::job::{ChangesJob, CopySource, CopyTarget, Job};
-use crate::engine::account::{self, AccountRecord, ExportRecord, ImportRecord};
-use crate::engine::base::table_definition::build_new_schema;
-use crate::engine::jobs;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Engine, Transaction};
-use crate::model::api::transfer::{
-    Export, ExportFormat, ExportRequest, ExportWindow, ION, Import, ImportRequest, InputFormat, ListTransfersRequest,
-    ListTransfersResponse, TransferStatus, WindowRequest,
+use super::{
+    recovery::{bound, table_of},
+    tables::add_table,
 };
-use crate::model::arn;
-use crate::model::error::RecoveryError;
+use crate::engine::{
+    account::{
+        self, AccountRecord, ExportRecord, ImportRecord,
+        job::{ChangesJob, CopySource, CopyTarget, Job},
+    },
+    base::table_definition::build_new_schema,
+    jobs,
+    runtime::prelude::*,
+};
+use crate::model::{
+    api::transfer::{
+        Export, ExportFormat, ExportRequest, ExportWindow, ION, Import, ImportRequest, InputFormat, ListTransfersRequest,
+        ListTransfersResponse, TransferStatus, WindowRequest,
+    },
+    arn,
+    error::RecoveryError,
+};
 
 /// `MaxResults` and `PageSize`, and what they are without.
 const PAGE_MAX: u32 = 25;

@@ -2,20 +2,27 @@
 //! `index_life`.
 
 use super::update_throughput;
-use crate::engine::base::table_definition::{build_global_index, check_projected, check_units};
-use crate::engine::base::write_units;
-use crate::engine::catalog::entry::{Building, Made, Phase};
-use crate::engine::index::IndexView;
-use crate::engine::index_life::violations::violation;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Engine, Transaction};
-use crate::model::Projection;
-use crate::model::api::absence::{Absence, AbsenceReason};
-use crate::model::api::update_table::IndexForecast;
-use crate::model::api::{IndexDefinition, UpdateTableRequest};
-use crate::model::error::{LimitError, NotFoundError, UpdateTableError};
-use crate::model::limits::{ENTRY_OVERHEAD_BYTES, GLOBAL_INDEXES_MAX};
-use crate::model::schema::{BillingMode, KeyAttribute};
+use crate::engine::{
+    base::{
+        table_definition::{build_global_index, check_projected, check_units},
+        write_units,
+    },
+    catalog::entry::{Building, Made, Phase},
+    index::IndexView,
+    index_life::violations::violation,
+    runtime::prelude::*,
+};
+use crate::model::{
+    Projection,
+    api::{
+        IndexDefinition, UpdateTableRequest,
+        absence::{Absence, AbsenceReason},
+        update_table::IndexForecast,
+    },
+    error::{LimitError, NotFoundError, UpdateTableError},
+    limits::{ENTRY_OVERHEAD_BYTES, GLOBAL_INDEXES_MAX},
+    schema::{BillingMode, KeyAttribute},
+};
 
 /// Checks that every index named is a global index of the table, or is to be created. One that is being removed still counts.
 pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {

@@ -4,17 +4,20 @@
 
 use std::collections::BTreeSet;
 
-use super::tables::description;
-use super::update_indexes;
-use super::update_throughput::{self, Throughputs};
-use crate::engine::base::table_definition::build_new_schema;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::{index_life, streams};
-use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
-use crate::model::api::{CreateTableRequest, UpdateTableRequest, UpdateTableResponse};
-use crate::model::error::{InUseError, LimitError, UpdateTableError};
-use crate::model::schema::BillingMode;
+use super::{
+    tables::description,
+    update_indexes,
+    update_throughput::{self, Throughputs},
+};
+use crate::engine::{base::table_definition::build_new_schema, index_life, runtime::prelude::*, streams};
+use crate::model::{
+    api::{
+        CreateTableRequest, UpdateTableRequest, UpdateTableResponse,
+        update_table::{IndexUpdate, StreamSpecification},
+    },
+    error::{InUseError, LimitError, UpdateTableError},
+    schema::BillingMode,
+};
 
 impl Engine {
     /// Changes a table's settings, all of them or none.

@@ -1,15 +1,17 @@
 //! UpdateTable's throughput: billing mode, provisioned units with their limits, on-demand maxima, warm throughput (docs/dynamodb.md 11.3).
 
 use crate::codec::calendar;
-use crate::engine::base::table_definition::{check_table_maximum, check_units, throughput_members};
-use crate::engine::prelude::*;
-use crate::model::api::UpdateTableRequest;
-use crate::model::api::table_control::ThroughputHistory;
-use crate::model::api::update_table::IndexChange;
-use crate::model::error::{LimitError, SchemaError, UpdateTableError};
-use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
-use crate::model::schema::{BillingMode, ProvisionedThroughput};
-use crate::model::settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput};
+use crate::engine::{
+    base::table_definition::{check_table_maximum, check_units, throughput_members},
+    prelude::*,
+};
+use crate::model::{
+    api::{UpdateTableRequest, table_control::ThroughputHistory, update_table::IndexChange},
+    error::{LimitError, SchemaError, UpdateTableError},
+    limits::{DECREASE_INTERVAL_MS, FREE_DECREASES},
+    schema::{BillingMode, ProvisionedThroughput},
+    settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput},
+};
 
 /// The checks that need no table.
 pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {

@@ -4,10 +4,14 @@
 
 use super::map::first_digest;
 use crate::codec::digest::hex;
-use crate::engine::base::counters::{CollectionValue, key_values};
-use crate::engine::prelude::*;
-use crate::model::layout::{PartitionContent, PlaceRange};
-use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::engine::{
+    base::counters::{CollectionValue, key_values},
+    prelude::*,
+};
+use crate::model::{
+    layout::{PartitionContent, PlaceRange},
+    limits::ENTRY_OVERHEAD_BYTES,
+};
 
 /// Collections or entries looked at in one step: some milliseconds. Longer reads would keep pages from being used again, and the data
 /// file would grow by them.

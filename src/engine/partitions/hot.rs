@@ -9,8 +9,10 @@
 //! Not cut are a single item, a collection that a local index holds together, and one whose load follows sort keys that grow: it would
 //! be hot at its end again. Each part has items or load, so that no partition is of no use.
 
-use super::content::{self, Views};
-use super::map::{PartitionMap, first_digest};
+use super::{
+    content::{self, Views},
+    map::{PartitionMap, first_digest},
+};
 use crate::engine::prelude::*;
 use crate::model::layout::{Load, PartitionLimits, PartitionOrigin, PlaceRange, SplitCandidate};
 

@@ -6,10 +6,11 @@
 use serde::{Deserializer, Serializer, de};
 
 use crate::codec::digest::{hex, unhex};
-use crate::engine::base::stored::Stored;
-use crate::engine::prelude::*;
-use crate::model::api::Segment;
-use crate::model::layout::{PartitionOrigin, PlaceRange};
+use crate::engine::{base::stored::Stored, prelude::*};
+use crate::model::{
+    api::Segment,
+    layout::{PartitionOrigin, PlaceRange},
+};
 
 /// Partitions of one table or index. The service has no such limit; a directory of them should stay readable.
 pub const PARTITIONS_MAX: usize = 4096;

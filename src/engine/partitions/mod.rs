@@ -14,8 +14,7 @@ pub mod map;
 
 use std::collections::HashMap;
 
-use super::base::stored;
-use super::prelude::*;
+use super::{base::stored, prelude::*};
 use crate::model::schema::ProvisionedThroughput;
 
 pub use map::{Partition, PartitionMap};

@@ -2,16 +2,21 @@
 
 use std::ops::Bound;
 
-use super::select::{self, Filter, Output, Selection};
-use super::source::ReadSource;
+use super::{
+    select::{self, Filter, Output, Selection},
+    source::ReadSource,
+};
 use crate::codec::row::Row;
-use crate::engine::base::read_units;
-use crate::engine::meter::PageReads;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Rows, View};
-use crate::model::api::Page;
-use crate::model::layout::Reads;
-use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
+use crate::engine::{
+    base::read_units,
+    meter::PageReads,
+    runtime::{Rows, prelude::*},
+};
+use crate::model::{
+    api::Page,
+    layout::Reads,
+    limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES},
+};
 
 /// A page to read: everything is checked.
 #[derive(Debug)]

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use super::source::ReadSource;
 use crate::engine::prelude::*;
-use crate::expr::partiql::Column;
-use crate::expr::read_request::ReadFilter;
-use crate::expr::{Condition, PlaceholderUse, ProjectionPaths, condition, legacy, projection};
-use crate::model::api::{ConditionParameter, Placeholders, Select};
-use crate::model::error::expression::ExpressionParameter;
-use crate::model::error::{ExpressionError, QueryError};
-use crate::model::{DocumentPath, Projection};
+use crate::expr::{
+    Condition, PlaceholderUse, ProjectionPaths, condition, legacy, partiql::Column, projection, read_request::ReadFilter,
+};
+use crate::model::{
+    DocumentPath, Projection,
+    api::{ConditionParameter, Placeholders, Select},
+    error::{ExpressionError, QueryError, expression::ExpressionParameter},
+};
 
 /// What is made of each entry.
 #[derive(Debug, Clone, PartialEq, Eq)]

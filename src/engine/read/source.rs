@@ -3,14 +3,13 @@
 use std::ops::Bound;
 
 use crate::codec::key::{encode, encode_prefix, partition_digest};
-use crate::engine::index::IndexView;
-use crate::engine::prelude::*;
-use crate::engine::runtime::View;
-use crate::expr::partiql::plan::Interval;
-use crate::expr::{KeyCondition, KeySchemaView, SortRange};
-use crate::model::KeyAttribute;
-use crate::model::api::Segment;
-use crate::model::error::{KeyError, QueryError, ValueError};
+use crate::engine::{index::IndexView, runtime::prelude::*};
+use crate::expr::{KeyCondition, KeySchemaView, SortRange, partiql::plan::Interval};
+use crate::model::{
+    KeyAttribute,
+    api::Segment,
+    error::{KeyError, QueryError, ValueError},
+};
 use crate::store::prefix_end;
 
 /// A table with the index that is read, if one is.

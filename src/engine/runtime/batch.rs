@@ -1,11 +1,17 @@
 //! What the jobs of one transaction gather and write once at its end: the version sequence and the counters of sources.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use crate::engine::base::counters::{CounterDelta, SourceCounters};
-use crate::engine::base::keys::Meta;
-use crate::engine::prelude::*;
+use crate::engine::{
+    base::{
+        counters::{CounterDelta, SourceCounters},
+        keys::Meta,
+    },
+    prelude::*,
+};
 use crate::store::BatchHook;
 
 /// Version of all stored formats together. 2: the store may have a log beside it, which programs of version 1 know nothing of and would

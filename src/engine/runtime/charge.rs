@@ -1,13 +1,13 @@
 //! Capacity by source and place: what each item of a read or write consumed, where.
 
-use super::shared::Shared;
-use super::transaction::Transaction;
-use super::view::View;
-use crate::engine::base::write_units;
-use crate::engine::index::{IndexView, Transition};
-use crate::engine::meter::{Charge, PageReads};
-use crate::engine::prelude::*;
-use crate::engine::throttle::{Refusal, UnitKind, UnitRequest};
+use super::{shared::Shared, transaction::Transaction, view::View};
+use crate::engine::{
+    base::write_units,
+    index::{IndexView, Transition},
+    meter::{Charge, PageReads},
+    prelude::*,
+    throttle::{Refusal, UnitKind, UnitRequest},
+};
 use crate::model::layout::Load;
 
 impl Transaction<'_> {

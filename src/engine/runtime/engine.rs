@@ -1,16 +1,23 @@
 //! The engine on one store.
 
-use std::sync::Weak;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Weak,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
-use super::shared::{Shared, Signal};
-use super::view::View;
-use crate::engine::meter::Outcome;
-use crate::engine::meter::sums::count_operation;
-use crate::engine::prelude::*;
-use crate::model::api::CommitObserver;
-use crate::model::layout::{CollectionWarning, MeteredOperation, ThrottleWarning};
+use super::{
+    shared::{Shared, Signal},
+    view::View,
+};
+use crate::engine::{
+    meter::{Outcome, sums::count_operation},
+    prelude::*,
+};
+use crate::model::{
+    api::CommitObserver,
+    layout::{CollectionWarning, MeteredOperation, ThrottleWarning},
+};
 use crate::store::StoreInfo;
 
 /// The engine on one store.

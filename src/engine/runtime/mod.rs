@@ -8,6 +8,7 @@ mod held_values;
 pub mod hold;
 mod observers;
 mod options;
+pub mod prelude;
 mod shared;
 mod submit;
 mod transaction;

@@ -1,16 +1,16 @@
 //! What comes into the engine from outside.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::hold::Hold;
 use crate::codec::metrics::prices;
-use crate::engine::prelude::*;
-use crate::engine::throttle::ThrottleOptions;
-use crate::model::clock::{Clock, SystemClock};
-use crate::model::layout::PartitionLimits;
-use crate::model::limits::COLLECTION_BYTES_MAX;
-use crate::model::prices::PriceTable;
+use crate::engine::{prelude::*, throttle::ThrottleOptions};
+use crate::model::{
+    clock::{Clock, SystemClock},
+    layout::PartitionLimits,
+    limits::COLLECTION_BYTES_MAX,
+    prices::PriceTable,
+};
 
 /// Default of [`EngineOptions::background_period`].
 pub const BACKGROUND_PERIOD: Duration = Duration::from_secs(1);

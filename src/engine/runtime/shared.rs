@@ -1,20 +1,20 @@
 //! What operations, background threads and the jobs they submit have in common.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use parking_lot::Condvar;
 
-use super::batch::BatchState;
-use super::observers::Observers;
-use super::options::EngineOptions;
-use super::warnings::Warnings;
-use crate::engine::catalog::cache::{CatalogCache, Watched};
-use crate::engine::meter::Meter;
-use crate::engine::partitions::SplitRounds;
-use crate::engine::partitions::content::Views;
-use crate::engine::prelude::*;
-use crate::engine::throttle::Throttle;
+use super::{batch::BatchState, observers::Observers, options::EngineOptions, warnings::Warnings};
+use crate::engine::{
+    catalog::cache::{CatalogCache, Watched},
+    meter::Meter,
+    partitions::{SplitRounds, content::Views},
+    prelude::*,
+    throttle::Throttle,
+};
 use crate::model::layout::{CollectionWarning, ThrottleWarning};
 use crate::store::Store;
 

@@ -1,13 +1,16 @@
 //! How a change gets to the writer thread and its outcome back: the one way in which anything is written.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::{
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    time::Duration,
+};
 
-use super::held_values::HeldValues;
-use super::shared::Shared;
-use super::transaction::{Purpose, Transaction};
-use crate::engine::meter::Charges;
-use crate::engine::prelude::*;
+use super::{
+    held_values::HeldValues,
+    shared::Shared,
+    transaction::{Purpose, Transaction},
+};
+use crate::engine::{meter::Charges, prelude::*};
 use crate::model::api::{CallContext, CommitInline, Committed, Done, Origin, WaitPolicy, Written};
 use crate::store::WriteJob;
 

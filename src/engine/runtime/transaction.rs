@@ -1,10 +1,7 @@
 //! Write transactions: an operation's change as a job of the store's writer thread.
 
-use super::held_values::HeldValues;
-use super::shared::Shared;
-use crate::engine::meter::Charges;
-use crate::engine::partitions;
-use crate::engine::prelude::*;
+use super::{held_values::HeldValues, shared::Shared};
+use crate::engine::{meter::Charges, partitions, prelude::*};
 use crate::model::api::{Origin, Written};
 
 /// What a change may use while it runs.

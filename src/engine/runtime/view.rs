@@ -1,11 +1,7 @@
 //! A consistent read of the last commit, with the catalog as it was then.
 
-use super::batch::source_counters;
-use super::shared::Shared;
-use crate::engine::base::counters::SourceCounters;
-use crate::engine::meter::Meter;
-use crate::engine::prelude::*;
-use crate::engine::throttle::UnitKind;
+use super::{batch::source_counters, shared::Shared};
+use crate::engine::{base::counters::SourceCounters, meter::Meter, prelude::*, throttle::UnitKind};
 
 /// One request's view; short, never kept across requests.
 pub struct View<'e> {

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use super::options::EngineOptions;
 use crate::engine::prelude::*;
-use crate::model::error::Throttled;
-use crate::model::layout::{CollectionWarning, ThrottleWarning};
+use crate::model::{
+    error::Throttled,
+    layout::{CollectionWarning, ThrottleWarning},
+};
 
 /// Warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;

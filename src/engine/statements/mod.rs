@@ -3,13 +3,10 @@
 pub mod select_statement;
 pub mod write_statement;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 
 use super::prelude::*;
-use crate::codec::json::document::Document;
-use crate::codec::wire::attribute_value;
-use crate::codec::{digest, dynamodb_json};
+use crate::codec::{digest, dynamodb_json, json::document::Document, wire::attribute_value};
 use crate::model::error::StatementError;
 
 // `NextToken`: where a SELECT goes on, for the same statement and parameters only.

@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 
 use super::Position;
 use crate::codec::row::Row;
-use crate::engine::base::item_key;
-use crate::engine::prelude::*;
-use crate::engine::read::page::{self, PagePlan};
-use crate::engine::read::select::{self, Filter, columns_of};
-use crate::engine::read::source::{self, ReadSource, StartKey};
-use crate::engine::runtime::{HeldValues, View};
-use crate::expr::partiql::plan::{self, KeyedRead};
-use crate::expr::partiql::{Select, keys as named};
+use crate::engine::{
+    base::item_key,
+    read::{
+        page::{self, PagePlan},
+        select::{self, Filter, columns_of},
+        source::{self, ReadSource, StartKey},
+    },
+    runtime::{HeldValues, prelude::*},
+};
+use crate::expr::partiql::{
+    Select, keys as named,
+    plan::{self, KeyedRead},
+};
 use crate::model::error::{QueryError, StatementError};
 
 /// What a page is to be beside its statement.

@@ -1,16 +1,23 @@
 //! INSERT, UPDATE, DELETE and EXISTS: the item that a statement is about, and what it does with it.
 
-use crate::engine::base::write_units;
-use crate::engine::prelude::*;
-use crate::engine::runtime::Transaction;
-use crate::engine::write::action::{Action, Plan};
-use crate::engine::write::guard::{Guard, Stored};
-use crate::engine::write::update::UpdatePlan;
-use crate::expr::Condition;
-use crate::expr::partiql::{Returning, Write, WriteEffect, keys as named};
-use crate::model::DocumentPath;
-use crate::model::api::UpdateReturnValues;
-use crate::model::error::{StatementError, ValueError};
+use crate::engine::{
+    base::write_units,
+    runtime::prelude::*,
+    write::{
+        action::{Action, Plan},
+        guard::{Guard, Stored},
+        update::UpdatePlan,
+    },
+};
+use crate::expr::{
+    Condition,
+    partiql::{Returning, Write, WriteEffect, keys as named},
+};
+use crate::model::{
+    DocumentPath,
+    api::UpdateReturnValues,
+    error::{StatementError, ValueError},
+};
 
 /// What a statement does with its item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

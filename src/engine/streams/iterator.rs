@@ -5,15 +5,14 @@
 //! ```
 //! Numbers are big-endian. The digest tells damage, it is no secret: a made-up iterator reads what its maker may read anyway.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use crate::codec::digest::digest;
-use crate::engine::base::stored::{Part, bytes_of};
-use crate::engine::prelude::*;
-use crate::model::api::StreamName;
-use crate::model::error::StreamError;
-use crate::model::limits::SHARD_ITERATOR_MS;
+use crate::engine::{
+    base::stored::{Part, bytes_of},
+    prelude::*,
+};
+use crate::model::{api::StreamName, error::StreamError, limits::SHARD_ITERATOR_MS};
 
 const FORM: u8 = 1;
 const DIGEST_BYTES: usize = 8;

@@ -13,16 +13,21 @@ pub mod trim;
 
 use serde_json::Value;
 
-use super::account::AccountRecord;
-use super::base::keys::RecordKind;
-use super::base::stored::{self, Stored};
-use super::catalog::TableStream;
-use super::prelude::*;
-use super::runtime::Transaction;
+use super::{
+    account::AccountRecord,
+    base::{
+        keys::RecordKind,
+        stored::{self, Stored},
+    },
+    catalog::TableStream,
+    runtime::prelude::*,
+};
 use crate::codec::{calendar, digest};
-use crate::model::api::{SequenceNumber, StreamName, StreamViewType};
-use crate::model::arn;
-use crate::model::error::StreamError;
+use crate::model::{
+    api::{SequenceNumber, StreamName, StreamViewType},
+    arn,
+    error::StreamError,
+};
 
 /// Gives the table a new stream; the caller writes the entry. It must have none that is enabled.
 ///

@@ -10,8 +10,7 @@
 //! Images are the table's own records, as they were stored: nothing is encoded a second time.
 
 use crate::codec::record;
-use crate::engine::prelude::*;
-use crate::engine::runtime::Transaction;
+use crate::engine::runtime::prelude::*;
 use crate::model::api::{Origin, StreamEvent};
 
 const FORMAT: u8 = 1;

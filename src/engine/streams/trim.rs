@@ -1,12 +1,8 @@
 //! Removal of records that are older than 24 hours, and of disabled streams that have none left.
 
-use super::Definition;
-use super::record::StoredRecord;
-use crate::engine::base::stored;
-use crate::engine::prelude::*;
-use crate::engine::runtime::{Shared, Transaction};
-use crate::model::api::StreamName;
-use crate::model::limits::STREAM_RETENTION_MS;
+use super::{Definition, record::StoredRecord};
+use crate::engine::{base::stored, runtime::prelude::*};
+use crate::model::{api::StreamName, limits::STREAM_RETENTION_MS};
 
 /// Records removed in one transaction: other writers are not to wait.
 const RECORDS_PER_JOB: usize = 1_000;

@@ -1,13 +1,13 @@
 //! What a write does with its item, and on what condition: of an operation on one item, of an action of a transaction, of a statement.
 //! Parsed before the write is queued, decided on the writer thread.
 
-use super::guard::{Guard, Stored};
-use super::update::UpdatePlan;
-use super::{Applied, replace, replace_checked};
-use crate::engine::base::item_key;
-use crate::engine::index;
-use crate::engine::prelude::*;
-use crate::engine::runtime::Transaction;
+use super::{
+    Applied,
+    guard::{Guard, Stored},
+    replace, replace_checked,
+    update::UpdatePlan,
+};
+use crate::engine::{base::item_key, index, runtime::prelude::*};
 use crate::model::api::UpdateReturnValues;
 
 /// What a write does, with its item or the key of that.

@@ -1,15 +1,14 @@
 //! What a write holds against the stored item before it changes it: the filesystem's precondition and the condition of the
 //! request (docs/dynamodb.md 12.5). Parsed before the write is queued, evaluated on the writer thread.
 
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
-use crate::engine::prelude::*;
-use crate::engine::read::select;
-use crate::engine::runtime::Transaction;
+use crate::engine::{read::select, runtime::prelude::*};
 use crate::expr::{Condition, PlaceholderUse, condition, legacy, placeholders};
-use crate::model::api::{ConditionParameter, Placeholders, Precondition};
-use crate::model::error::expression::ExpressionParameter;
+use crate::model::{
+    api::{ConditionParameter, Placeholders, Precondition},
+    error::expression::ExpressionParameter,
+};
 
 /// The condition of one write.
 #[derive(Debug, Clone, Default)]

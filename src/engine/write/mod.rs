@@ -4,21 +4,24 @@ pub mod action;
 pub mod guard;
 pub mod update;
 
-use super::base::counters::{CounterDelta, growth};
-use super::base::write_units;
-use super::history::{self, Past};
-use super::index::{self, IndexView, Transition};
-use super::index_lag::{self, Pending};
-use super::index_life::{self, violations};
-use super::index_write::{Stamp, grow_collection};
-use super::partitions::content;
-use super::prelude::*;
-use super::runtime::Transaction;
-use super::streams::record::{CapturedChange, capture};
-use super::time_to_live;
+use super::{
+    base::{
+        counters::{CounterDelta, growth},
+        write_units,
+    },
+    history::{self, Past},
+    index::{self, IndexView, Transition},
+    index_lag::{self, Pending},
+    index_life::{self, violations},
+    index_write::{Stamp, grow_collection},
+    partitions::content,
+    runtime::prelude::*,
+    streams::record::{CapturedChange, capture},
+    time_to_live,
+};
 use crate::codec::record;
-use crate::model::api::ItemCollectionMetrics;
-use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::{api::ItemCollectionMetrics, limits::ENTRY_OVERHEAD_BYTES};
+
 use guard::Stored;
 
 const GIGABYTE: u64 = 1024 * 1024 * 1024;

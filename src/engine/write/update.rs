@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use super::guard::{Guard, Stored};
-use crate::engine::index;
-use crate::engine::prelude::*;
-use crate::engine::read::select;
-use crate::expr::update::{self, Action, Effect, SetValue, Term, Update};
-use crate::expr::{PlaceholderUse, legacy, placeholders};
-use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateParameter, UpdateReturnValues};
-use crate::model::error::expression::ExpressionParameter;
-use crate::model::error::{KeyError, UpdateError};
-use crate::model::limits::ITEM_BYTES_MAX;
-use crate::model::{DocumentPath, PathElement};
+use crate::engine::{index, prelude::*, read::select};
+use crate::expr::{
+    PlaceholderUse, legacy, placeholders,
+    update::{self, Action, Effect, SetValue, Term, Update},
+};
+use crate::model::{
+    DocumentPath, PathElement,
+    api::{ConditionParameter, Placeholders, Precondition, UpdateParameter, UpdateReturnValues},
+    error::{KeyError, UpdateError, expression::ExpressionParameter},
+    limits::ITEM_BYTES_MAX,
+};
 
 /// What the limit of an item's size is held against (docs/dynamodb.md 5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
