@@ -1,22 +1,35 @@
-//! Conditions with names and values in place, checked as far as can be without an item (docs/dynamodb.md 7.3, 7.4, 7.9).
+//! Conditions: ConditionExpression, FilterExpression, and what KeyConditionExpression is read as (docs/dynamodb.md 7.3, 7.4, 7.9), checked as far
+//! as can be without an item.
 //!
-//! The common stage of ConditionExpression, FilterExpression and KeyConditionExpression.
+//! Difficulty: `(` may open a condition or an operand, `((a) = :v)`, and how deep it opens is up to the caller. Open groups are
+//! therefore kept on a heap-allocated stack, not on the thread's: 4,096 parentheses cost nothing and fail like any other text
+//! that ends too early. What a group holds, an operand or a condition, is known when it closes. A second pair of parentheses around
+//! the same is an error there and then, whatever stands behind it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use super::lexer::TokenKind;
 use super::order::{Comparator, compare};
-use super::parse::parse_condition;
+use super::parse::{self, Call, FUNCTIONS, Function, Language, Stage};
 use super::placeholders::{PlaceholderUse, Scope};
-use super::syntax::{self, ConditionSyntax, Parts};
 use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
-use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
+use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath};
 
 /// The order in which the service lists the types where a literal type name is missing.
 const TYPE_NAMES: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
+
+/// No grammar nests more calls than two. A keyword is none before `(` either: `IN (` begins no call.
+pub(super) const LANGUAGE: Language = Language {
+    call_depth_max: 16,
+    is_keyword: |token, _| ["AND", "OR", "NOT", "BETWEEN", "IN"].iter().any(|word| token.is_keyword(word)),
+    reserved: Stage::Reserved,
+    names: Stage::Meaning,
+    values: Stage::Meaning,
+};
 
 /// An operand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,74 +45,89 @@ pub enum Operand {
 /// A condition that can be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    Compare { left: Operand, comparator: Comparator, right: Operand },
-    Between { operand: Operand, lower: Operand, upper: Operand },
-    In { operand: Operand, list: Vec<Operand> },
+    Compare {
+        left: Operand,
+        comparator: Comparator,
+        right: Operand,
+    },
+    Between {
+        operand: Operand,
+        lower: Operand,
+        upper: Operand,
+    },
+    In {
+        operand: Operand,
+        list: Vec<Operand>,
+    },
     AttributeExists(DocumentPath),
     AttributeNotExists(DocumentPath),
-    AttributeType { operand: Operand, attribute_type: AttributeType },
-    BeginsWith { operand: Operand, prefix: Operand },
-    Contains { operand: Operand, element: Operand },
+    AttributeType {
+        operand: Operand,
+        attribute_type: AttributeType,
+    },
+    BeginsWith {
+        operand: Operand,
+        prefix: Operand,
+    },
+    Contains {
+        operand: Operand,
+        element: Operand,
+    },
+    /// At least two.
     And(Vec<Condition>),
+    /// At least two.
     Or(Vec<Condition>),
     Not(Box<Condition>),
 }
 
-/// The functions of the condition language.
+/// What a condition compares one top-level attribute with: values alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Function {
-    AttributeExists,
-    AttributeNotExists,
-    AttributeType,
-    BeginsWith,
-    Contains,
-    Size,
-    /// Known, but only to the update language.
-    OfUpdate,
+pub enum Bound<'c> {
+    Compared(Comparator, &'c AttributeValue),
+    Between(&'c AttributeValue, &'c AttributeValue),
+    BeginsWith(&'c AttributeValue),
 }
 
-/// Those of conditions, and then those of updates.
-const FUNCTIONS: [(&str, Function); 8] = [
-    ("attribute_exists", Function::AttributeExists),
-    ("attribute_not_exists", Function::AttributeNotExists),
-    ("attribute_type", Function::AttributeType),
-    ("begins_with", Function::BeginsWith),
-    ("contains", Function::Contains),
-    ("size", Function::Size),
-    ("if_not_exists", Function::OfUpdate),
-    ("list_append", Function::OfUpdate),
-];
+impl Condition {
+    /// The top-level attribute that the condition is about, and what it is compared with; `None` for a condition on anything else.
+    #[must_use]
+    pub fn bound(&self) -> Option<(&str, Bound<'_>)> {
+        let (operand, bound) = match self {
+            Self::Compare { left, comparator, right: Operand::Value(value) } => (left, Bound::Compared(*comparator, value)),
+            Self::Compare { left: Operand::Value(value), comparator, right } => {
+                (right, Bound::Compared(comparator.flipped(), value))
+            }
+            Self::Between { operand, lower: Operand::Value(lower), upper: Operand::Value(upper) } => {
+                (operand, Bound::Between(lower, upper))
+            }
+            Self::BeginsWith { operand, prefix: Operand::Value(prefix) } => (operand, Bound::BeginsWith(prefix)),
+            _ => return None,
+        };
+        match operand {
+            Operand::Path(path) if path.rest.is_empty() => Some((&path.head, bound)),
+            _ => None,
+        }
+    }
+
+    /// A top-level attribute and the value that it must have.
+    #[must_use]
+    pub fn equality(&self) -> Option<(&str, &AttributeValue)> {
+        match self.bound()? {
+            (name, Bound::Compared(Comparator::Equal, value)) => Some((name, value)),
+            _ => None,
+        }
+    }
+}
 
 /// The names of the functions of conditions.
 pub fn functions() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().filter(|(_, function)| *function != Function::OfUpdate).map(|(name, _)| *name)
+    FUNCTIONS.iter().filter(|(_, function)| !function.is_of_update()).map(|(name, _)| *name)
 }
 
 /// Is a call of this function a condition?
 #[must_use]
 pub fn is_condition(name: &str) -> bool {
-    Function::from_name(name).is_some_and(Function::is_condition)
-}
-
-impl Function {
-    /// Names are case-sensitive.
-    fn from_name(name: &str) -> Option<Self> {
-        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
-    }
-
-    fn is_condition(self) -> bool {
-        !matches!(self, Self::Size | Self::OfUpdate)
-    }
-}
-
-/// Parses and resolves a condition.
-///
-/// # Errors
-/// The first fault in the order of docs/dynamodb.md 7.9.
-pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
-    let parsed = parse_condition(text)?;
-    check_structure(&parsed)?;
-    resolve(&parsed.root, scope)
+    name != "size" && functions().any(|known| known == name)
 }
 
 /// Parses the condition of a request's parameter; placeholders it names count as used.
@@ -115,80 +143,221 @@ pub fn parse_parameter(
     parse(text, &mut Scope::new(placeholders, used)).map_err(|fault| ExpressionError::Invalid { parameter, fault })
 }
 
-/// What is wrong regardless of names and values: operator count, functions, reserved words.
-fn check_structure(parsed: &ConditionSyntax<'_>) -> Result<(), ExpressionFault> {
-    if parsed.operators > EXPRESSION_OPERATORS_MAX {
-        return Err(ExpressionFault::TooManyOperators(parsed.operators));
+/// Parses a condition.
+///
+/// # Errors
+/// The first fault in the order of docs/dynamodb.md 7.9.
+pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
+    let mut parser = Parser(parse::Parser::new(text, &LANGUAGE, scope)?);
+    let condition = parser.condition()?;
+    parser.0.finish(Stage::Meaning, Ok(condition))
+}
+
+/// What stands between two connectives.
+enum Content<'a> {
+    Operand(parse::Operand<'a>),
+    Condition(Condition),
+}
+
+/// Content, and whether one pair of parentheses stands right around it.
+struct Term<'a> {
+    content: Content<'a>,
+    in_parentheses: bool,
+}
+
+/// A condition under construction, of the whole text or of an open parenthesis.
+#[derive(Default)]
+struct Group {
+    /// Finished operands of OR.
+    any: Vec<Condition>,
+    /// Finished operands of the AND at the end.
+    all: Vec<Condition>,
+    /// NOTs before the term being read.
+    negations: usize,
+}
+
+impl Group {
+    /// Has nothing but the term being read.
+    fn is_plain(&self) -> bool {
+        self.any.is_empty() && self.all.is_empty() && self.negations == 0
     }
-    // The service goes through the whole text once for each of these, and through names and values only then.
-    let parts = Parts::of(&parsed.root);
-    check_known(&parts)?;
-    parts.calls.iter().try_for_each(|(call, is_condition)| check_place(call.function, *is_condition))?;
-    parts.paths.iter().try_for_each(|path| path.check_reserved())
-}
 
-/// Calls of functions that there are, in conditions or updates.
-pub(super) fn check_known(parts: &Parts<'_, '_>) -> Result<(), ExpressionFault> {
-    match parts.calls.iter().find(|(call, _)| Function::from_name(call.function).is_none()) {
-        Some((call, _)) => Err(ExpressionFault::UnknownFunction(call.function.to_owned())),
-        None => Ok(()),
-    }
-}
-
-fn check_place(name: &str, is_condition: bool) -> Result<(), ExpressionFault> {
-    match Function::from_name(name) {
-        Some(function) if is_condition && function.is_condition() => Ok(()),
-        Some(Function::Size) if !is_condition => Ok(()),
-        Some(Function::OfUpdate) => Err(of_update(name)),
-        _ => Err(ExpressionFault::FunctionMisused(name.to_owned())),
-    }
-}
-
-fn of_update(function: &str) -> ExpressionFault {
-    ExpressionFault::FunctionOfOther { language: "a condition", function: function.to_owned() }
-}
-
-fn resolve(condition: &syntax::Condition<'_>, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
-    match condition {
-        syntax::Condition::Compare { left, comparator, right } => {
-            // Names and values of both sides are looked up before either is judged: an undefined one is told first.
-            let (left, right) = (operand(left, scope)?, operand(right, scope)?);
-            resolve_comparison(left, *comparator, right)
+    fn push(&mut self, mut condition: Condition) {
+        for _ in 0..std::mem::take(&mut self.negations) {
+            condition = Condition::Not(Box::new(condition));
         }
-        syntax::Condition::Between { operand: tested, lower, upper } => {
-            let (tested, lower, upper) = (operand(tested, scope)?, operand(lower, scope)?, operand(upper, scope)?);
-            resolve_between(tested, lower, upper)
-        }
-        syntax::Condition::In { operand: tested, list } => {
-            let tested = operand(tested, scope)?;
-            let list = operands(list, scope)?;
-            if list.len() > IN_OPERANDS_MAX {
-                return Err(ExpressionFault::InOperandCount(list.len()));
+        self.all.push(condition);
+    }
+
+    /// Ends the AND list: an OR follows, or the group ends.
+    fn end_and(&mut self) {
+        self.any.extend(join(std::mem::take(&mut self.all), Condition::And));
+    }
+
+    fn finish(mut self) -> Option<Condition> {
+        self.end_and();
+        join(self.any, Condition::Or)
+    }
+}
+
+/// One condition as itself, several by `connective`.
+pub(super) fn join(mut list: Vec<Condition>, connective: fn(Vec<Condition>) -> Condition) -> Option<Condition> {
+    if list.len() > 1 { Some(connective(list)) } else { list.pop() }
+}
+
+struct Parser<'a, 's, 'p>(parse::Parser<'a, 's, 'p>);
+
+impl<'a> Parser<'a, '_, '_> {
+    /// The whole text.
+    fn condition(&mut self) -> Result<Condition, ExpressionFault> {
+        let mut outer: Vec<Group> = Vec::new();
+        let mut group = Group::default();
+        loop {
+            self.open_groups(&mut outer, &mut group);
+            let operand = self.0.bare_operand(0)?;
+            let mut term = self.comparison(Term { content: Content::Operand(operand), in_parentheses: false })?;
+            while self.0.tokens.peek().kind == TokenKind::Close {
+                let Some(enclosing) = outer.pop() else { return Err(self.0.tokens.syntax_error()) };
+                let closed = self.close_group(std::mem::replace(&mut group, enclosing), term)?;
+                // What closed may be an operand, `(a) = :v`, or end the next group too.
+                term = self.comparison(closed)?;
             }
-            list.iter().try_for_each(|other| check_distinct(&tested, other, "IN"))?;
-            Ok(Condition::In { operand: tested, list })
+            let token = self.0.tokens.peek();
+            group.push(self.as_condition(term)?);
+            if token.is_keyword("OR") {
+                group.end_and();
+            } else if token.kind == TokenKind::End && outer.is_empty() {
+                return group.finish().ok_or_else(|| self.0.tokens.syntax_error());
+            } else if !token.is_keyword("AND") {
+                return Err(self.0.tokens.syntax_error());
+            }
+            self.0.operators += 1;
+            self.0.tokens.advance();
         }
-        syntax::Condition::Call(call) => of_call(call.function, operands(&call.operands, scope)?),
-        syntax::Condition::And(list) => resolve_list(list, scope).map(Condition::And),
-        syntax::Condition::Or(list) => resolve_list(list, scope).map(Condition::Or),
-        syntax::Condition::Not(inner) => Ok(Condition::Not(Box::new(resolve(inner, scope)?))),
+    }
+
+    /// Takes every NOT and `(` before an operand.
+    fn open_groups(&mut self, outer: &mut Vec<Group>, group: &mut Group) {
+        loop {
+            if self.0.tokens.accept_keyword("NOT") {
+                group.negations += 1;
+                self.0.operators += 1;
+            } else if self.0.tokens.accept(TokenKind::Open) {
+                outer.push(std::mem::take(group));
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Takes the `)` that ends `group`, whose last term is `term`.
+    fn close_group(&mut self, mut group: Group, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
+        if group.is_plain() {
+            self.0.tokens.advance();
+            if term.in_parentheses && self.is_complete(&term.content) {
+                return Err(ExpressionFault::RedundantParentheses);
+            }
+            return Ok(Term { in_parentheses: true, ..term });
+        }
+        group.push(self.as_condition(term)?);
+        let condition = group.finish().ok_or_else(|| self.0.tokens.syntax_error())?;
+        self.0.tokens.advance();
+        Ok(Term { content: Content::Condition(condition), in_parentheses: true })
+    }
+
+    /// Is what was closed something by itself, whatever follows? A path or a value is only the begin of something: a token that
+    /// cannot follow it is told of first. The step in `((a.b)).c` can, as far as the service is concerned.
+    fn is_complete(&self, content: &Content<'a>) -> bool {
+        let next = self.0.tokens.peek();
+        let is_step = matches!(next.kind, TokenKind::Dot | TokenKind::OpenBracket);
+        let is_compared = matches!(next.kind, TokenKind::Comparator(_)) || next.is_keyword("BETWEEN") || next.is_keyword("IN");
+        match content {
+            Content::Condition(_) | Content::Operand(parse::Operand::Call(_)) => true,
+            Content::Operand(parse::Operand::Path(_)) => is_compared || is_step,
+            Content::Operand(parse::Operand::Value(_)) => is_compared,
+        }
+    }
+
+    /// A term that must be a condition. A call is one here. Any other operand lacks a comparator, at the token that follows it.
+    fn as_condition(&mut self, term: Term<'a>) -> Result<Condition, ExpressionFault> {
+        match term.content {
+            Content::Condition(condition) => Ok(condition),
+            Content::Operand(parse::Operand::Call(call)) => {
+                Ok(self.called(call, is_condition, of_call).unwrap_or(Condition::And(Vec::new())))
+            }
+            Content::Operand(parse::Operand::Path(_) | parse::Operand::Value(_)) => Err(self.0.tokens.syntax_error()),
+        }
+    }
+
+    /// Continues an operand by the comparator, BETWEEN or IN that follows it, if one does.
+    fn comparison(&mut self, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
+        let Content::Operand(operand) = term.content else { return Ok(term) };
+        let condition = if let TokenKind::Comparator(comparator) = self.0.tokens.peek().kind {
+            self.0.tokens.advance();
+            // Names and values of both sides are looked up before either is judged: an undefined one is told first.
+            let (left, right) = (self.resolved(operand), self.operand()?);
+            self.made(resolve_comparison(left, comparator, right))
+        } else if self.0.tokens.accept_keyword("BETWEEN") {
+            let (tested, lower) = (self.resolved(operand), self.operand()?);
+            // No operator of its own: BETWEEN counts as one.
+            if !self.0.tokens.accept_keyword("AND") {
+                return Err(self.0.tokens.syntax_error());
+            }
+            let upper = self.operand()?;
+            self.made(resolve_between(tested, lower, upper))
+        } else if self.0.tokens.accept_keyword("IN") {
+            let tested = self.resolved(operand);
+            let list = self.0.list(0)?.into_iter().map(|member| self.resolved(member)).collect();
+            self.made(resolve_in(tested, list))
+        } else {
+            return Ok(Term { content: Content::Operand(operand), ..term });
+        };
+        self.0.operators += 1;
+        Ok(Term { content: Content::Condition(condition), in_parentheses: false })
+    }
+
+    fn operand(&mut self) -> Result<Operand, ExpressionFault> {
+        self.0.operand(0).map(|operand| self.resolved(operand))
+    }
+
+    /// What an operand means. A fault is noted.
+    fn resolved(&mut self, operand: parse::Operand<'a>) -> Operand {
+        match operand {
+            parse::Operand::Path(path) => Operand::Path(path),
+            parse::Operand::Value(value) => Operand::Value(value),
+            parse::Operand::Call(call) => {
+                let size = self.called(call, |function| function == "size", |_, operands| size_of(operands));
+                size.unwrap_or(Operand::Value(AttributeValue::Null))
+            }
+        }
+    }
+
+    /// What a call means. A function that does not fit its place and a fault of its operands are noted.
+    fn called<T>(
+        &mut self,
+        call: Call<'a>,
+        fits: fn(&str) -> bool,
+        make: fn(&str, Vec<Operand>) -> Result<T, ExpressionFault>,
+    ) -> Option<T> {
+        if !fits(call.function) {
+            self.0.note(Stage::Places, call.at, misplaced(call.function));
+        }
+        let operands = call.operands.into_iter().map(|operand| self.resolved(operand)).collect();
+        make(call.function, operands).map_err(|fault| self.0.note(Stage::Meaning, call.end, fault)).ok()
+    }
+
+    /// What was made of the tokens so far. A fault is noted.
+    fn made(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
+        self.0.noted(Stage::Meaning, condition).unwrap_or(Condition::And(Vec::new()))
     }
 }
 
-fn resolve_list(list: &[syntax::Condition<'_>], scope: &mut Scope<'_>) -> Result<Vec<Condition>, ExpressionFault> {
-    list.iter().map(|condition| resolve(condition, scope)).collect()
-}
-
-fn operands(list: &[syntax::Operand<'_>], scope: &mut Scope<'_>) -> Result<Vec<Operand>, ExpressionFault> {
-    list.iter().map(|item| operand(item, scope)).collect()
-}
-
-fn operand(operand: &syntax::Operand<'_>, scope: &mut Scope<'_>) -> Result<Operand, ExpressionFault> {
-    match operand {
-        syntax::Operand::Path(path) => path.resolve(scope).map(Operand::Path),
-        syntax::Operand::Value(alias) => scope.value(alias).map(|value| Operand::Value(value.clone())),
-        // Only size gets here, see `check_function_place`.
-        syntax::Operand::Call(call) => size_of(operands(&call.operands, scope)?),
+fn misplaced(function: &str) -> ExpressionFault {
+    match Function::from_name(function) {
+        Some(known) if known.is_of_update() => {
+            ExpressionFault::FunctionOfOther { language: "a condition", function: function.to_owned() }
+        }
+        _ => ExpressionFault::FunctionMisused(function.to_owned()),
     }
 }
 
@@ -219,21 +388,24 @@ pub(super) fn resolve_between(operand: Operand, lower: Operand, upper: Operand) 
         check_literal(part, "BETWEEN", is_ordered)?;
     }
     if let (Operand::Value(low), Operand::Value(high)) = (&lower, &upper) {
-        let texts = || (literal_text(low), literal_text(high));
         // Both are of types that have an order by now: `None` is a difference of types.
-        match compare(low, high) {
-            None => {
-                let (lower, upper) = texts();
-                return Err(ExpressionFault::BetweenTypes { lower, upper });
-            }
-            Some(std::cmp::Ordering::Greater) => {
-                let (lower, upper) = texts();
-                return Err(ExpressionFault::BetweenOrder { lower, upper });
-            }
+        let order = compare(low, high);
+        let (lower, upper) = (literal_text(low), literal_text(high));
+        match order {
+            None => return Err(ExpressionFault::BetweenTypes { lower, upper }),
+            Some(std::cmp::Ordering::Greater) => return Err(ExpressionFault::BetweenOrder { lower, upper }),
             Some(_) => {}
         }
     }
     Ok(Condition::Between { operand, lower, upper })
+}
+
+fn resolve_in(operand: Operand, list: Vec<Operand>) -> Result<Condition, ExpressionFault> {
+    if list.len() > IN_OPERANDS_MAX {
+        return Err(ExpressionFault::InOperandCount(list.len()));
+    }
+    list.iter().try_for_each(|other| check_distinct(&operand, other, "IN"))?;
+    Ok(Condition::In { operand, list })
 }
 
 /// The condition that a function of these operands is.
@@ -241,47 +413,37 @@ pub(super) fn resolve_between(operand: Operand, lower: Operand, upper: Operand) 
 /// # Errors
 /// Another function; their number or types.
 pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
-    let function = Function::from_name(name).ok_or_else(|| ExpressionFault::UnknownFunction(name.to_owned()))?;
-    match function {
-        Function::AttributeExists => sole_path(name, operands).map(Condition::AttributeExists),
-        Function::AttributeNotExists => sole_path(name, operands).map(Condition::AttributeNotExists),
-        Function::AttributeType => resolve_attribute_type(name, operands),
-        Function::BeginsWith => {
-            let [operand, prefix] = exactly(name, operands)?;
-            check_distinct(&operand, &prefix, name)?;
+    match Function::from_name(name) {
+        Some(Function::AttributeExists) => sole_path(name, operands).map(Condition::AttributeExists),
+        Some(Function::AttributeNotExists) => sole_path(name, operands).map(Condition::AttributeNotExists),
+        Some(Function::AttributeType) => resolve_attribute_type(name, operands),
+        Some(Function::BeginsWith) => {
+            let [operand, prefix] = pair(name, operands)?;
             for part in [&operand, &prefix] {
                 check_literal(part, name, |t| matches!(t, AttributeType::S | AttributeType::B))?;
             }
             Ok(Condition::BeginsWith { operand, prefix })
         }
-        Function::Contains => {
-            let [operand, element] = exactly(name, operands)?;
-            check_distinct(&operand, &element, name)?;
+        Some(Function::Contains) => {
+            let [operand, element] = pair(name, operands)?;
             check_literal(&operand, name, |t| {
                 !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null | AttributeType::M)
             })?;
             Ok(Condition::Contains { operand, element })
         }
-        Function::Size => Err(ExpressionFault::FunctionMisused(name.to_owned())),
-        Function::OfUpdate => Err(of_update(name)),
+        Some(_) => Err(misplaced(name)),
+        None => Err(ExpressionFault::UnknownFunction(name.to_owned())),
     }
 }
 
 fn resolve_attribute_type(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
-    let [operand, type_name] = exactly(name, operands)?;
-    check_distinct(&operand, &type_name, name)?;
-    let literal = match type_name {
-        Operand::Value(literal) => literal,
-        Operand::Path(_) => return Err(operand_type(name, TYPE_NAMES)),
-        Operand::Size(_) => return Err(operand_type(name, AttributeType::N.tag())),
-        Operand::Truth(_) => return Err(operand_type(name, AttributeType::Bool.tag())),
-    };
-    let AttributeValue::S(text) = literal else {
-        return Err(operand_type(name, literal.attribute_type().tag()));
-    };
-    match AttributeType::from_tag(&text) {
-        Some(attribute_type) => Ok(Condition::AttributeType { operand, attribute_type }),
-        None => Err(ExpressionFault::UnknownTypeName(text)),
+    let [operand, type_name] = pair(name, operands)?;
+    match type_name {
+        Operand::Value(AttributeValue::S(text)) => match AttributeType::from_tag(&text) {
+            Some(attribute_type) => Ok(Condition::AttributeType { operand, attribute_type }),
+            None => Err(ExpressionFault::UnknownTypeName(text)),
+        },
+        other => Err(operand_type(name, known_type(&other).map_or(TYPE_NAMES, AttributeType::tag))),
     }
 }
 
@@ -289,6 +451,14 @@ fn resolve_attribute_type(name: &str, operands: Vec<Operand>) -> Result<Conditio
 fn exactly<const N: usize>(function: &str, operands: Vec<Operand>) -> Result<[Operand; N], ExpressionFault> {
     let count = operands.len();
     operands.try_into().map_err(|_| ExpressionFault::OperandCount { function: function.to_owned(), count })
+}
+
+/// The two operands of a function, which differ.
+fn pair(function: &str, operands: Vec<Operand>) -> Result<[Operand; 2], ExpressionFault> {
+    let pair = exactly(function, operands)?;
+    let [first, second] = &pair;
+    check_distinct(first, second, function)?;
+    Ok(pair)
 }
 
 fn sole_path(function: &str, operands: Vec<Operand>) -> Result<DocumentPath, ExpressionFault> {
@@ -308,15 +478,22 @@ fn check_distinct(first: &Operand, second: &Operand, operator: &str) -> Result<(
     }
 }
 
-/// What is known of an operand's type without an item is one of those allowed; a size is a number.
+/// What is known of an operand's type without an item; a size is a number.
+fn known_type(operand: &Operand) -> Option<AttributeType> {
+    match operand {
+        Operand::Value(value) => Some(value.attribute_type()),
+        Operand::Size(_) => Some(AttributeType::N),
+        Operand::Truth(_) => Some(AttributeType::Bool),
+        Operand::Path(_) => None,
+    }
+}
+
+/// The type, if it is known, is one of those allowed.
 fn check_literal(operand: &Operand, function: &str, allowed: impl Fn(AttributeType) -> bool) -> Result<(), ExpressionFault> {
-    let known = match operand {
-        Operand::Value(value) => value.attribute_type(),
-        Operand::Size(_) => AttributeType::N,
-        Operand::Truth(_) => AttributeType::Bool,
-        Operand::Path(_) => return Ok(()),
-    };
-    if allowed(known) { Ok(()) } else { Err(operand_type(function, known.tag())) }
+    match known_type(operand) {
+        Some(known) if !allowed(known) => Err(operand_type(function, known.tag())),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn operand_type(function: &str, operand: &str) -> ExpressionFault {
@@ -341,7 +518,11 @@ fn literal_text(value: &AttributeValue) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::expr::lexer::Tokens;
+    use crate::model::PathElement;
 
     /// Values for every type: `:s :n :b :t :z :ss :l :m`; and some for ranges.
     fn placeholders() -> Placeholders {
@@ -477,5 +658,184 @@ mod tests {
         check(&format!("{}a=:n{}", "(NOT ".repeat(150), ")".repeat(150)), "ok");
         check(&format!("{}a=:n", "NOT ".repeat(299)), "ok");
         check(&format!("{}a=:n{}", "(a=:n OR ".repeat(149), ")".repeat(149)), "ok");
+    }
+
+    /// Every placeholder of the text, which stands for itself.
+    fn itself(text: &str) -> Placeholders {
+        let mut tokens = Tokens::new(text);
+        let tokens: Vec<_> = std::iter::from_fn(|| Some(tokens.advance()).filter(|token| token.kind != TokenKind::End)).collect();
+        let of = |kind| tokens.iter().filter(move |token| token.kind == kind).map(|token| token.text.to_owned());
+        Placeholders::of(
+            of(TokenKind::NameRef).map(|alias| (alias.clone(), alias)).collect(),
+            of(TokenKind::ValueRef).map(|alias| (alias.clone(), AttributeValue::S(alias))).collect(),
+        )
+    }
+
+    fn parsed(text: &str) -> Result<(Condition, usize), ExpressionFault> {
+        let (placeholders, mut used) = (itself(text), PlaceholderUse::default());
+        let mut scope = Scope::new(&placeholders, &mut used);
+        let mut parser = Parser(parse::Parser::new(text, &LANGUAGE, &mut scope)?);
+        let condition = parser.condition()?;
+        let operators = parser.0.operators;
+        Ok((parser.0.finish(Stage::Meaning, Ok(condition))?, operators))
+    }
+
+    /// The tree with every structure in its own parentheses.
+    fn show(condition: &Condition) -> String {
+        let join = |list: &[Condition], word: &str| list.iter().map(show).collect::<Vec<_>>().join(word);
+        match condition {
+            Condition::Compare { left, comparator, right } => {
+                format!("{}{}{}", show_operand(left), comparator.sign(), show_operand(right))
+            }
+            Condition::Between { operand, lower, upper } => {
+                format!("{} between {}..{}", show_operand(operand), show_operand(lower), show_operand(upper))
+            }
+            Condition::In { operand, list } => {
+                format!("{} in [{}]", show_operand(operand), list.iter().map(show_operand).collect::<Vec<_>>().join(" "))
+            }
+            Condition::Contains { operand, element } => format!("contains[{} {}]", show_operand(operand), show_operand(element)),
+            Condition::AttributeExists(path) => format!("exists{path}"),
+            Condition::And(list) => format!("({})", join(list, " & ")),
+            Condition::Or(list) => format!("({})", join(list, " | ")),
+            Condition::Not(inner) => format!("!{}", show(inner)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn show_operand(operand: &Operand) -> String {
+        match operand {
+            Operand::Value(AttributeValue::S(text)) => text.clone(),
+            Operand::Size(inner) => format!("size[{}]", show_operand(inner)),
+            Operand::Path(path) => path.rest.iter().fold(path.head.clone(), |text, step| match step {
+                PathElement::Name(child) => format!("{text}.{child}"),
+                PathElement::Index(index) => format!("{text}.{index}"),
+            }),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn shape(text: &str, expected: &str) {
+        let found = match parsed(text) {
+            Ok((condition, operators)) => format!("{} {operators}", show(&condition)),
+            Err(fault) => fault.to_string(),
+        };
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn table_of_trees() {
+        shape("a = :v", "a=:v 1");
+        shape(" #a.b [ 3 ] . #c<>:v ", "#a.b.3.#c<>:v 1");
+        shape("a = :v OR b = :v AND c = :v", "(a=:v | (b=:v & c=:v)) 5");
+        shape("(a = :v OR b = :v) and not c = :v", "((a=:v | b=:v) & !c=:v) 6");
+        shape("NOT NOT a = :v", "!!a=:v 3");
+        shape("NOT (a = :v AND b = :v)", "!(a=:v & b=:v) 4");
+        shape("a BETWEEN :a AND :b AND c = :v", "(a between :a..:b & c=:v) 3");
+        shape("a in (:a, :b)", "a in [:a :b] 1");
+        shape("contains(a, :b) AND size (a) > :n", "(contains[a :b] & size[a]>:n) 2");
+        shape("(a) = (:v)", "a=:v 1");
+        shape("((a) = :v)", "a=:v 1");
+        shape("contains((a), :b)", "contains[a :b] 0");
+        shape("size(a) = size(b)", "size[a]=size[b] 1");
+        shape("attribute_exists(a)", "exists[a] 0");
+    }
+
+    #[test]
+    fn redundant_parentheses_are_seen() {
+        let redundant = |text: &str| shape(text, "The expression has redundant parentheses;");
+        redundant("((a = :v))");
+        redundant("((a)) = :v");
+        redundant("a = ((:v))");
+        redundant("b = :v AND ((a = :v AND c = :v))");
+        // Before anything behind them.
+        redundant("(a)between(((b.c)).d)and(c)");
+        redundant("a in (((b.c)).d)");
+        redundant("a = ((b.c)).d");
+        redundant("((b.c)).d = :v");
+        redundant("((a)) = = :v");
+        redundant("a = ((b)) c");
+        redundant("((a = b)) AND c");
+        redundant("((a = b)))");
+        redundant("((size(a))).c = b");
+        redundant("foo(((a)))");
+        // But not before what can be no operand.
+        shape("((a)) d", "Syntax error; token: \"d\", near: \") d\"");
+        shape("((:v)).c = a", "Syntax error; token: \".\", near: \").c\"");
+        shape("contains(((a)).b, c)", "Syntax error; token: \".\", near: \").b\"");
+        shape("(a.b).c = d", "Syntax error; token: \".\", near: \").c\"");
+        shape("a = (((b))", "The expression has redundant parentheses;");
+        shape("a = ((b)", "Syntax error; token: \"<EOF>\", near: \")\"");
+        shape("((a = :v) AND (b = :v))", "(a=:v & b=:v) 3");
+        shape("(NOT (a = :v))", "!a=:v 2");
+    }
+
+    #[test]
+    fn table_of_syntax_errors() {
+        let case =
+            |text: &str, token: &str, near: &str| shape(text, &format!("Syntax error; token: \"{token}\", near: \"{near}\""));
+        case("a", "<EOF>", "a");
+        case("a =", "<EOF>", "=");
+        case(":v", "<EOF>", ":v");
+        case("a = = :v", "=", "= = :v");
+        case("a :v", ":v", "a :v");
+        case("a = :v b", "b", ":v b");
+        case("a AND b = :v", "AND", "a AND b");
+        case("(a = :v", "<EOF>", ":v");
+        case("a = :v)", ")", ":v)");
+        case("a = :v AND", "<EOF>", "AND");
+        case("a BETWEEN :a OR :b", "OR", ":a OR :b");
+        case("a IN ()", ")", "()");
+        case("a IN :v", ":v", "IN :v");
+        case("_a = :v", "_a", "_a =");
+        case("1a = :v", "1", "1a");
+        case("a[:v] = :v", ":v", "[:v]");
+        case("a.[0] = :v", "[", ".[0");
+        case("a-b = :v", "-", "a-b");
+        case("a = \"x\"", "\"", "= \"x");
+        case("NOT", "<EOF>", "NOT");
+        case(" ", "<EOF>", "");
+    }
+
+    #[test]
+    fn limits() {
+        shape("", "The expression can not be empty;");
+        let long = format!("a = :{}", "v".repeat(4096));
+        shape(&long, "Expression size has exceeded the maximum allowed size; expression size: 4101");
+        let deep = format!("a{} = :v", ".b".repeat(32));
+        shape(&deep, "The document path has too many nesting levels; nesting levels: 33");
+        shape("a[2147483648] = :v", "List index is not within the allowable range; index: [2147483648]");
+        let huge = "9".repeat(40);
+        shape(&format!("a[{huge}] = :v"), &format!("List index is not within the allowable range; index: [{huge}]"));
+        shape("a[2147483648] = = :v", "Syntax error; token: \"=\", near: \"= = :v\"");
+        shape(&format!("a{} = ((:v))", ".b".repeat(32)), "The expression has redundant parentheses;");
+        let at_most = format!("a{}[2147483647] = :v", ".b".repeat(30));
+        assert!(parsed(&at_most).is_ok());
+    }
+
+    #[test]
+    fn deep_parentheses_fail_and_legal_ones_parse() {
+        for open in ["(", "NOT ", "f(", "a=(", "a = :v AND ("] {
+            let text = open.repeat(4096 / open.len());
+            assert!(parsed(&text).is_err(), "{open}");
+        }
+        let levels = 150;
+        let text = format!("{}a=:v{}", "(".repeat(levels), " AND a=:v)".repeat(levels));
+        assert_eq!(parsed(&text), Err(ExpressionFault::TooManyOperators(301)));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics_on_any_text(text in "\\PC{0,4096}") {
+            let _ = parsed(&text);
+        }
+
+        #[test]
+        fn never_panics_on_near_misses(words in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "(", ")", "a", "#b", ":c", "AND", "OR", "NOT", "BETWEEN", "IN", "=", "<>", "[", "]", "0", ".", ",", "size", "_", "é",
+            ]), 0..400,
+        )) {
+            let _ = parsed(&words.join(" "));
+        }
     }
 }

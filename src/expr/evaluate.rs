@@ -61,17 +61,15 @@ impl Condition {
     }
 
     fn collect_paths<'c>(&'c self, paths: &mut Vec<&'c DocumentPath>) {
+        let mut of = |operands: &[&'c Operand]| operands.iter().for_each(|operand| operand.collect_paths(paths));
         match self {
-            Self::Compare { left, comparator: _, right } => [left, right].into_iter().for_each(|one| one.collect_paths(paths)),
-            Self::Between { operand, lower, upper } => {
-                [operand, lower, upper].into_iter().for_each(|one| one.collect_paths(paths));
-            }
+            Self::Compare { left: one, right: other, .. }
+            | Self::BeginsWith { operand: one, prefix: other }
+            | Self::Contains { operand: one, element: other } => of(&[one, other]),
+            Self::Between { operand, lower, upper } => of(&[operand, lower, upper]),
             Self::In { operand, list } => std::iter::once(operand).chain(list).for_each(|one| one.collect_paths(paths)),
             Self::AttributeExists(path) | Self::AttributeNotExists(path) => paths.push(path),
-            Self::AttributeType { operand, attribute_type: _ } => operand.collect_paths(paths),
-            Self::BeginsWith { operand, prefix: other } | Self::Contains { operand, element: other } => {
-                [operand, other].into_iter().for_each(|one| one.collect_paths(paths));
-            }
+            Self::AttributeType { operand, .. } => operand.collect_paths(paths),
             Self::And(list) | Self::Or(list) => list.iter().for_each(|condition| condition.collect_paths(paths)),
             Self::Not(inner) => inner.collect_paths(paths),
         }

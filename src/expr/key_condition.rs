@@ -1,7 +1,7 @@
 //! KeyConditionExpression (docs/dynamodb.md 7.6) in two stages: without a schema, before the table is looked up, and against the
 //! key schema of a table or index.
 
-use super::condition::{self, Condition, Operand};
+use super::condition::{self, Bound, Condition, Operand};
 use super::legacy;
 use super::order::{Comparator, begins_with};
 use super::placeholders::PlaceholderUse;
@@ -31,52 +31,57 @@ pub enum SortRange {
 impl SortRange {
     /// The values, each once.
     pub fn values(&self) -> impl Iterator<Item = &AttributeValue> {
-        let (first, second) = match self {
-            Self::Equal(value)
-            | Self::Less(value)
-            | Self::LessOrEqual(value)
-            | Self::Greater(value)
-            | Self::GreaterOrEqual(value)
-            | Self::BeginsWith(value) => (value, None),
-            Self::Between(lower, upper) => (lower, Some(upper)),
+        let (first, second) = match self.bound() {
+            Bound::Compared(_, value) | Bound::BeginsWith(value) => (value, None),
+            Bound::Between(lower, upper) => (lower, Some(upper)),
         };
         std::iter::once(first).chain(second)
     }
 
-    /// The range of a comparison; `None` for `<>`, by which no key is found.
+    /// The range that a bound says; `None` for `<>`, by which no key is found.
     #[must_use]
-    pub fn compared(comparator: Comparator, value: AttributeValue) -> Option<Self> {
-        Some(match comparator {
-            Comparator::Equal => Self::Equal(value),
-            Comparator::Less => Self::Less(value),
-            Comparator::LessOrEqual => Self::LessOrEqual(value),
-            Comparator::Greater => Self::Greater(value),
-            Comparator::GreaterOrEqual => Self::GreaterOrEqual(value),
-            Comparator::NotEqual => return None,
-        })
+    pub fn of(bound: Bound<'_>) -> Option<Self> {
+        let (compared, value): (fn(AttributeValue) -> Self, _) = match bound {
+            Bound::Between(lower, upper) => return Some(Self::Between(lower.clone(), upper.clone())),
+            Bound::BeginsWith(prefix) => (Self::BeginsWith, prefix),
+            Bound::Compared(Comparator::Equal, value) => (Self::Equal, value),
+            Bound::Compared(Comparator::Less, value) => (Self::Less, value),
+            Bound::Compared(Comparator::LessOrEqual, value) => (Self::LessOrEqual, value),
+            Bound::Compared(Comparator::Greater, value) => (Self::Greater, value),
+            Bound::Compared(Comparator::GreaterOrEqual, value) => (Self::GreaterOrEqual, value),
+            Bound::Compared(Comparator::NotEqual, _) => return None,
+        };
+        Some(compared(value.clone()))
+    }
+
+    /// What the range says of a value.
+    #[must_use]
+    pub fn bound(&self) -> Bound<'_> {
+        match self {
+            Self::Equal(value) => Bound::Compared(Comparator::Equal, value),
+            Self::Less(value) => Bound::Compared(Comparator::Less, value),
+            Self::LessOrEqual(value) => Bound::Compared(Comparator::LessOrEqual, value),
+            Self::Greater(value) => Bound::Compared(Comparator::Greater, value),
+            Self::GreaterOrEqual(value) => Bound::Compared(Comparator::GreaterOrEqual, value),
+            Self::Between(lower, upper) => Bound::Between(lower, upper),
+            Self::BeginsWith(prefix) => Bound::BeginsWith(prefix),
+        }
     }
 
     /// How the range compares; `None` for BETWEEN and `begins_with`.
     #[must_use]
     pub fn comparator(&self) -> Option<Comparator> {
-        match self {
-            Self::Equal(_) => Some(Comparator::Equal),
-            Self::Less(_) => Some(Comparator::Less),
-            Self::LessOrEqual(_) => Some(Comparator::LessOrEqual),
-            Self::Greater(_) => Some(Comparator::Greater),
-            Self::GreaterOrEqual(_) => Some(Comparator::GreaterOrEqual),
-            Self::Between(..) | Self::BeginsWith(_) => None,
-        }
+        if let Bound::Compared(comparator, _) = self.bound() { Some(comparator) } else { None }
     }
 
     /// Is `value` in the range? No value of another type is.
     #[must_use]
     pub fn contains(&self, value: &AttributeValue) -> bool {
         let holds = |comparator: Comparator, bound| comparator.holds(Some(value), Some(bound));
-        match (self, self.comparator()) {
-            (Self::Between(lower, upper), _) => holds(Comparator::GreaterOrEqual, lower) && holds(Comparator::LessOrEqual, upper),
-            (Self::BeginsWith(prefix), _) => begins_with(value, prefix),
-            (_, comparator) => self.values().zip(comparator).all(|(bound, comparator)| holds(comparator, bound)),
+        match self.bound() {
+            Bound::Compared(comparator, bound) => holds(comparator, bound),
+            Bound::Between(lower, upper) => holds(Comparator::GreaterOrEqual, lower) && holds(Comparator::LessOrEqual, upper),
+            Bound::BeginsWith(prefix) => begins_with(value, prefix),
         }
     }
 }
@@ -159,81 +164,55 @@ pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse)
 }
 
 /// Takes the AND-ed conditions apart, each onto `into`.
-fn gather(condition: Condition, into: &mut Vec<AttributeCondition>) -> Result<(), ExpressionFault> {
-    let operator = |word: &str| Err(ExpressionFault::KeyConditionOperator(word.to_owned()));
-    let simple = match condition {
-        Condition::And(list) => return list.into_iter().try_for_each(|part| gather(part, into)),
-        Condition::Or(_) => return operator("OR"),
-        Condition::Not(_) => return operator("NOT"),
-        Condition::In { .. } => return operator("IN"),
-        Condition::AttributeExists(_) => return operator("attribute_exists"),
-        Condition::AttributeNotExists(_) => return operator("attribute_not_exists"),
-        Condition::AttributeType { .. } => return operator("attribute_type"),
-        Condition::Contains { .. } => return operator("contains"),
-        Condition::Compare { comparator: Comparator::NotEqual, .. } => return operator("<>"),
-        Condition::Compare { left, comparator, right } => comparison(left, comparator, right)?,
-        Condition::Between { operand, lower, upper } => {
-            let name = first_operand(operand, "BETWEEN")?;
-            let (lower, upper) = (other_operand(lower)?, other_operand(upper)?);
-            AttributeCondition::new(name, SortRange::Between(lower, upper))
-        }
-        Condition::BeginsWith { operand, prefix } => {
-            let name = first_operand(operand, "begins_with")?;
-            AttributeCondition::new(name, SortRange::BeginsWith(other_operand(prefix)?))
-        }
-    };
-    if into.iter().any(|earlier| earlier.name == simple.name) {
+fn gather(condition: &Condition, into: &mut Vec<AttributeCondition>) -> Result<(), ExpressionFault> {
+    if let Condition::And(list) = condition {
+        return list.iter().try_for_each(|part| gather(part, into));
+    }
+    let found = condition.bound().and_then(|(name, bound)| Some((name, SortRange::of(bound)?)));
+    let (name, range) = found.ok_or_else(|| fault_of(condition))?;
+    if into.iter().any(|earlier| earlier.name == name) {
         return Err(ExpressionFault::OneConditionPerKey);
     }
-    into.push(simple);
+    into.push(AttributeCondition::new(name.to_owned(), range));
     Ok(())
 }
 
-/// What an operator of KeyConditions says; `None` when no key can be found by it.
-fn legacy_range(condition: Condition) -> Option<SortRange> {
-    match condition {
-        Condition::Compare { comparator, right: Operand::Value(value), .. } => SortRange::compared(comparator, value),
-        Condition::Between { lower: Operand::Value(lower), upper: Operand::Value(upper), .. } => {
-            Some(SortRange::Between(lower, upper))
-        }
-        Condition::BeginsWith { prefix: Operand::Value(prefix), .. } => Some(SortRange::BeginsWith(prefix)),
-        _ => None,
-    }
-}
-
-/// `attribute = value`, or flipped.
-fn comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<AttributeCondition, ExpressionFault> {
-    let (path, comparator, other) = match (left, right) {
-        (Operand::Size(_) | Operand::Truth(_), _) | (_, Operand::Size(_) | Operand::Truth(_)) => {
-            return Err(ExpressionFault::NestedOperation);
-        }
-        (Operand::Value(_), Operand::Value(_)) => return Err(ExpressionFault::NoKeyAttribute),
-        (Operand::Value(value), Operand::Path(path)) => (path, comparator.flipped(), Operand::Value(value)),
-        (Operand::Path(path), right) => (path, comparator, right),
+/// What is wrong with a condition by which no key is found.
+fn fault_of(condition: &Condition) -> ExpressionFault {
+    let of_operator = |word: &str| ExpressionFault::KeyConditionOperator(word.to_owned());
+    let (operator, attribute, values) = match condition {
+        Condition::And(_) => return of_operator("AND"),
+        Condition::Or(_) => return of_operator("OR"),
+        Condition::Not(_) => return of_operator("NOT"),
+        Condition::In { .. } => return of_operator("IN"),
+        Condition::AttributeExists(_) => return of_operator("attribute_exists"),
+        Condition::AttributeNotExists(_) => return of_operator("attribute_not_exists"),
+        Condition::AttributeType { .. } => return of_operator("attribute_type"),
+        Condition::Contains { .. } => return of_operator("contains"),
+        Condition::Compare { comparator: Comparator::NotEqual, .. } => return of_operator("<>"),
+        Condition::Compare { left, comparator, right } => match (left, right) {
+            (Operand::Size(_) | Operand::Truth(_), _) | (_, Operand::Size(_) | Operand::Truth(_)) => {
+                return ExpressionFault::NestedOperation;
+            }
+            (Operand::Value(_), Operand::Value(_)) => return ExpressionFault::NoKeyAttribute,
+            (Operand::Value(_), Operand::Path(_)) => (comparator.flipped().sign(), right, vec![left]),
+            (Operand::Path(_), _) => (comparator.sign(), left, vec![right]),
+        },
+        Condition::Between { operand, lower, upper } => ("BETWEEN", operand, vec![lower, upper]),
+        Condition::BeginsWith { operand, prefix } => ("begins_with", operand, vec![prefix]),
     };
-    let name = first_operand(Operand::Path(path), comparator.sign())?;
-    let value = other_operand(other)?;
-    let refused = || ExpressionFault::KeyConditionOperator(comparator.sign().to_owned());
-    Ok(AttributeCondition::new(name, SortRange::compared(comparator, value).ok_or_else(refused)?))
-}
-
-/// The key attribute of a condition.
-fn first_operand(operand: Operand, operator: &'static str) -> Result<String, ExpressionFault> {
-    match operand {
-        Operand::Path(path) if path.rest.is_empty() => Ok(path.head),
-        Operand::Path(_) => Err(ExpressionFault::NestedAttribute),
-        Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Err(ExpressionFault::AttributeNotFirst(operator)),
-    }
-}
-
-/// What a key attribute is compared with: a value.
-fn other_operand(operand: Operand) -> Result<AttributeValue, ExpressionFault> {
-    match operand {
-        Operand::Value(value) => Ok(value),
-        Operand::Path(path) if path.rest.is_empty() => Err(ExpressionFault::SeveralAttributes),
-        Operand::Path(_) => Err(ExpressionFault::NestedAttribute),
-        Operand::Size(_) | Operand::Truth(_) => Err(ExpressionFault::NestedOperation),
-    }
+    let of_attribute = match attribute {
+        Operand::Path(path) if path.rest.is_empty() => None,
+        Operand::Path(_) => Some(ExpressionFault::NestedAttribute),
+        Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Some(ExpressionFault::AttributeNotFirst(operator)),
+    };
+    let of_value = |value: &Operand| match value {
+        Operand::Value(_) => None,
+        Operand::Path(path) if path.rest.is_empty() => Some(ExpressionFault::SeveralAttributes),
+        Operand::Path(_) => Some(ExpressionFault::NestedAttribute),
+        Operand::Size(_) | Operand::Truth(_) => Some(ExpressionFault::NestedOperation),
+    };
+    of_attribute.or_else(|| values.into_iter().find_map(of_value)).unwrap_or_else(|| of_operator(operator))
 }
 
 impl KeyConditionShape {
@@ -256,7 +235,7 @@ impl KeyConditionShape {
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
     pub fn of_condition(condition: Condition) -> Result<Self, ExpressionError> {
         let mut conditions = Vec::new();
-        gather(condition, &mut conditions)
+        gather(&condition, &mut conditions)
             .map_err(|fault| ExpressionError::Invalid { parameter: ExpressionParameter::KeyCondition, fault })?;
         Ok(Self { conditions })
     }
@@ -269,7 +248,7 @@ impl KeyConditionShape {
         let mut conditions = Vec::with_capacity(given.len());
         for condition in given {
             let operator = condition.comparison_operator.unwrap_or(ComparisonOperator::Eq);
-            let range = legacy_range(legacy::with_operator(condition, operator)?);
+            let range = legacy::with_operator(condition, operator)?.bound().and_then(|(_, bound)| SortRange::of(bound));
             conditions.push(AttributeCondition { name: condition.attribute.clone(), range });
         }
         Ok(Self { conditions })

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 
 use super::condition::{Condition, Operand};
 use super::order::{Comparator, compare};
-use super::update::{Action, Effect, SetValue, Term, Update};
+use super::update::{Action, Effect, SetValue, Term, Update, is_set};
 use crate::model::api::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
 };
 use crate::model::error::LegacyError;
 use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
 use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
+
+/// The types whose values have an order.
+const ORDERED: &[AttributeType] = &[AttributeType::S, AttributeType::N, AttributeType::B];
 
 /// The condition that `Expected` or a filter says; `None` when it has no entry.
 ///
@@ -86,51 +89,38 @@ fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> R
             return Err(LegacyError::ArgumentsMissing { operator: operator.word(), attribute: given.attribute.clone() });
         }
     };
-    let fits = match operator {
-        ComparisonOperator::Null | ComparisonOperator::NotNull => arguments.is_empty(),
-        ComparisonOperator::Between => arguments.len() == 2,
-        ComparisonOperator::In => !arguments.is_empty(),
-        ComparisonOperator::Eq
-        | ComparisonOperator::Ne
-        | ComparisonOperator::Le
+    // What types it takes; none stands for all.
+    let (count, types): (_, &[AttributeType]) = match operator {
+        ComparisonOperator::Null | ComparisonOperator::NotNull => (0..=0, &[]),
+        ComparisonOperator::Eq | ComparisonOperator::Ne => (1..=1, &[]),
+        ComparisonOperator::BeginsWith => (1..=1, &[AttributeType::S, AttributeType::B]),
+        ComparisonOperator::Between => (2..=2, ORDERED),
+        ComparisonOperator::In => (1..=usize::MAX, ORDERED),
+        ComparisonOperator::Le
         | ComparisonOperator::Lt
         | ComparisonOperator::Ge
         | ComparisonOperator::Gt
         | ComparisonOperator::Contains
-        | ComparisonOperator::NotContains
-        | ComparisonOperator::BeginsWith => arguments.len() == 1,
+        | ComparisonOperator::NotContains => (1..=1, ORDERED),
     };
-    if !fits {
+    if !count.contains(&arguments.len()) {
         return Err(LegacyError::ArgumentCount { operator: operator.word() });
     }
-    check_types(operator, arguments)?;
+    let mut found = arguments.iter().map(AttributeValue::attribute_type);
+    if let Some(actual) = found.next() {
+        if found.any(|other| other != actual) {
+            return Err(LegacyError::ArgumentTypes);
+        }
+        if !types.is_empty() && !types.contains(&actual) {
+            return Err(LegacyError::ArgumentType { operator: operator.word(), actual });
+        }
+    }
     if let (ComparisonOperator::Between, [lower, upper]) = (operator, arguments)
         && compare(lower, upper).is_some_and(std::cmp::Ordering::is_gt)
     {
         return Err(LegacyError::BetweenOrder);
     }
     Ok(arguments.to_vec())
-}
-
-fn check_types(operator: ComparisonOperator, arguments: &[AttributeValue]) -> Result<(), LegacyError> {
-    let mut types = arguments.iter().map(AttributeValue::attribute_type);
-    let Some(actual) = types.next() else { return Ok(()) };
-    if types.any(|other| other != actual) {
-        return Err(LegacyError::ArgumentTypes);
-    }
-    let takes = match operator {
-        ComparisonOperator::Eq | ComparisonOperator::Ne | ComparisonOperator::Null | ComparisonOperator::NotNull => true,
-        ComparisonOperator::BeginsWith => matches!(actual, AttributeType::S | AttributeType::B),
-        ComparisonOperator::Le
-        | ComparisonOperator::Lt
-        | ComparisonOperator::Ge
-        | ComparisonOperator::Gt
-        | ComparisonOperator::Between
-        | ComparisonOperator::In
-        | ComparisonOperator::Contains
-        | ComparisonOperator::NotContains => matches!(actual, AttributeType::S | AttributeType::N | AttributeType::B),
-    };
-    if takes { Ok(()) } else { Err(LegacyError::ArgumentType { operator: operator.word(), actual }) }
 }
 
 /// The condition of an operator whose arguments are right.
@@ -182,7 +172,7 @@ fn effect(update: &AttributeUpdate) -> Result<Effect, LegacyError> {
         };
     };
     let of = value.attribute_type();
-    let is_set = matches!(of, AttributeType::Ss | AttributeType::Ns | AttributeType::Bs);
+    let is_set = is_set(of);
     match update.action {
         AttributeAction::Put => Ok(Effect::Set(SetValue::Term(Term::Value(value.clone())))),
         AttributeAction::Add if is_set || matches!(of, AttributeType::N | AttributeType::L) => Ok(Effect::Add(value.clone())),

@@ -1,7 +1,10 @@
 //! Tokens of the expression language (docs/dynamodb.md 7.2), shared by every expression parameter.
 //!
 //! Lexing never fails: what is no token becomes [`TokenKind::Unknown`], which no grammar accepts, so that the parser reports
-//! the leftmost error. Keywords are identifiers here; the grammars tell them apart by position.
+//! the leftmost error. Keywords are identifiers here; the grammars tell them apart by position. [`is_reserved`] says which may be no bare
+//! names of attributes (docs/dynamodb.md 3.1).
+
+use std::sync::LazyLock;
 
 use super::order::Comparator;
 use crate::model::error::expression::ExpressionFault;
@@ -56,8 +59,6 @@ pub struct Tokens<'a> {
     source: &'a str,
     tokens: Vec<Token<'a>>,
     position: usize,
-    /// The first that was noted.
-    fault: Option<ExpressionFault>,
 }
 
 impl<'a> Tokens<'a> {
@@ -69,12 +70,18 @@ impl<'a> Tokens<'a> {
             tokens.push(token);
             start = next;
         }
-        Self { source, tokens, position: 0, fault: None }
+        Self { source, tokens, position: 0 }
     }
 
     fn at(&self, index: usize) -> Token<'a> {
         let end = Token { kind: TokenKind::End, text: "", start: self.source.len() };
         self.tokens.get(index).copied().unwrap_or(end)
+    }
+
+    /// How many tokens were taken.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.position
     }
 
     /// The token at the reading position.
@@ -116,40 +123,6 @@ impl<'a> Tokens<'a> {
     /// A syntax error at the current token.
     pub fn expect(&mut self, kind: TokenKind) -> Result<Token<'a>, ExpressionFault> {
         if self.peek().kind == kind { Ok(self.advance()) } else { Err(self.syntax_error()) }
-    }
-
-    /// Notes a fault that is told when the syntax of the whole text is right.
-    pub fn note(&mut self, fault: ExpressionFault) {
-        self.fault.get_or_insert(fault);
-    }
-
-    /// Ends the parse of a text whose syntax is right.
-    ///
-    /// # Errors
-    /// The first fault that was noted.
-    pub fn finish(self) -> Result<(), ExpressionFault> {
-        self.fault.map_or(Ok(()), Err)
-    }
-
-    /// Takes every `(`, and counts them.
-    pub fn open(&mut self) -> usize {
-        std::iter::from_fn(|| self.accept(TokenKind::Open).then_some(())).count()
-    }
-
-    /// Takes the `)` of `open` that stand around one operand.
-    ///
-    /// # Errors
-    /// A second pair, before anything that follows; around an argument of a function only before what can follow one. A syntax
-    /// error where one is missing.
-    pub fn close(&mut self, open: usize, is_argument: bool) -> Result<(), ExpressionFault> {
-        for closed in 1..=open {
-            self.expect(TokenKind::Close)?;
-            let may_end = !is_argument || matches!(self.peek().kind, TokenKind::Comma | TokenKind::Close);
-            if closed > 1 && may_end {
-                return Err(ExpressionFault::RedundantParentheses);
-            }
-        }
-        Ok(())
     }
 
     /// A syntax error at the current token. `near` is the source from the token before to the token after.
@@ -218,6 +191,16 @@ fn symbol(text: &str, first: char) -> (TokenKind, usize) {
     (kind, first.len_utf8())
 }
 
+/// The words of the developer guide ("Reserved words in DynamoDB"), upper case, sorted by bytes for binary search.
+static RESERVED_WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| include_str!("reserved_words.txt").lines().collect());
+
+/// Is `word` one of the 573 reserved words, in any case?
+#[must_use]
+pub fn is_reserved(word: &str) -> bool {
+    let upper = word.to_ascii_uppercase();
+    RESERVED_WORDS.binary_search(&upper.as_str()).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,5 +249,27 @@ mod tests {
             tokens.advance();
         }
         assert_eq!(tokens.syntax_error(), ExpressionFault::Syntax { token: "<EOF>".into(), near: "c".into() });
+    }
+
+    #[test]
+    fn words_are_sorted_and_distinct() {
+        assert_eq!(RESERVED_WORDS.len(), 573);
+        assert!(RESERVED_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn every_word_is_found_in_any_case() {
+        for word in RESERVED_WORDS.iter() {
+            assert!(is_reserved(word), "{word}");
+            assert!(is_reserved(&word.to_ascii_lowercase()), "{word}");
+        }
+        assert!(is_reserved("Status"));
+    }
+
+    #[test]
+    fn other_words_are_free() {
+        for word in ["", "pk", "GameTitle", "STATUSX", "TopScore"] {
+            assert!(!is_reserved(word), "{word}");
+        }
     }
 }

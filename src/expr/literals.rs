@@ -19,7 +19,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reserved::is_reserved;
+use super::lexer::is_reserved;
 use crate::codec::json::JsonFault;
 use crate::codec::json::grammar::{Brackets, Escape, Escaped};
 use crate::codec::plain_json;

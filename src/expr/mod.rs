@@ -1,14 +1,13 @@
 //! Expressions: lexer, parser, resolved forms, evaluation.
 //!
-//! A parsed expression and a resolved one are different types; only the resolved one can be used.
+//! What a parser makes can be used: names and values are in place, and all is checked that needs no item (docs/dynamodb.md 7.4, 7.9).
 //!
 //! ```text
-//! text ── lexer ── parse ──> syntax::*          names and values are still `#x` and `:v`
-//!                              │ condition::resolve, Path::resolve   (static checks of docs/dynamodb.md 7.4, usage counted)
-//!                              v
-//!        condition::Condition      ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
-//!        projection::ProjectionPaths
-//!        update::Update              <── legacy: the parameters from before expressions, into the same types
+//! text ── lexer ── parse: paths, values, operands; faults by stage, usage counted
+//!                    │
+//!                    ├─> condition::Condition  ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
+//!                    ├─> projection::ProjectionPaths
+//!                    └─> update::Update          <── legacy: the parameters from before expressions, into the same types
 //! ```
 //!
 //! [`mod@write`] makes text of conditions, key conditions and projections again. [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
@@ -19,17 +18,13 @@ pub mod key_condition;
 pub mod legacy;
 pub mod lexer;
 pub mod literals;
-pub mod operand;
 pub mod order;
 pub mod parse;
 pub mod partiql;
 pub mod path;
-pub mod path_tree;
 pub mod placeholders;
 pub mod projection;
 pub mod read_request;
-pub mod reserved;
-pub mod syntax;
 pub mod update;
 pub mod write;
 

@@ -1,390 +1,293 @@
-//! The parser of conditions (docs/dynamodb.md 7.3): ConditionExpression, FilterExpression and KeyConditionExpression.
+//! What the expression languages have in common: document paths, values, calls, operands in any number of parentheses.
 //!
-//! Difficulty: `(` may open a condition or an operand, `((a) = :v)`, and how deep it opens is up to the caller. Open groups are
-//! therefore kept on a heap-allocated stack, not on the thread's: 4,096 parentheses cost nothing and fail like any other text
-//! that ends too early. What a group holds, an operand or a condition, is known when it closes. A second pair of parentheses around
-//! the same is an error there and then, whatever stands behind it.
+//! Names and values are put in place where they are read. The service goes through the whole text once for each kind of fault. A fault
+//! of syntax therefore ends the parse, and any other is noted with its [`Stage`]: of those noted, the first of the earliest stage is told.
 
-use super::lexer::{TokenKind, Tokens};
-use super::operand::Operands;
-use super::order::Comparator;
-use super::syntax::{Condition, ConditionSyntax, Operand};
+use super::lexer::{Token, TokenKind, Tokens, is_reserved};
+use super::path::{check_index, check_levels};
+use super::placeholders::Scope;
 use crate::model::error::expression::ExpressionFault;
-use crate::model::limits::EXPRESSION_BYTES_MAX;
+use crate::model::limits::{EXPRESSION_BYTES_MAX, EXPRESSION_OPERATORS_MAX};
+use crate::model::{AttributeValue, DocumentPath, PathElement};
 
-/// No grammar nests more calls than two. A keyword is none before `(` either: `IN (` begins no call.
-const OPERANDS: Operands = Operands {
-    call_depth_max: 16,
-    is_keyword: |token, _| ["AND", "OR", "NOT", "BETWEEN", "IN"].iter().any(|word| token.is_keyword(word)),
-};
+/// What is looked for in the whole text before anything of a later stage (docs/dynamodb.md 7.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Indexes and levels of document paths.
+    Limits,
+    /// The number of operators.
+    Operators,
+    /// Reserved words in a language that looks for them before functions.
+    EarlyReserved,
+    /// Functions that no language has.
+    Functions,
+    /// Functions and sections where they may not stand.
+    Places,
+    /// Reserved words in the other languages.
+    Reserved,
+    /// Names that are not defined, in a language that looks all of them up before any value.
+    Names,
+    /// Values that are not defined, in such a language.
+    Values,
+    /// Document paths held against each other.
+    Paths,
+    /// Operands of actions.
+    Operands,
+    /// What each part says, in the order written.
+    Meaning,
+}
 
-/// Checks the size of an expression, before any lexing.
-///
-/// # Errors
-/// Too long, or empty.
-pub fn check_size(text: &str) -> Result<(), ExpressionFault> {
-    if text.len() > EXPRESSION_BYTES_MAX {
-        return Err(ExpressionFault::TooLong(text.len()));
+/// A language, as far as its operands go.
+#[derive(Debug)]
+pub struct Language {
+    /// Calls inside calls. The bound keeps the recursion shallow.
+    pub call_depth_max: usize,
+    /// Is this word a keyword, so that it begins no operand? Given with whether `(` follows it.
+    pub is_keyword: fn(Token<'_>, bool) -> bool,
+    pub reserved: Stage,
+    pub names: Stage,
+    pub values: Stage,
+}
+
+/// The functions of the languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    AttributeExists,
+    AttributeNotExists,
+    AttributeType,
+    BeginsWith,
+    Contains,
+    Size,
+    IfNotExists,
+    ListAppend,
+}
+
+/// Those of conditions, and then those of updates.
+pub(super) const FUNCTIONS: [(&str, Function); 8] = [
+    ("attribute_exists", Function::AttributeExists),
+    ("attribute_not_exists", Function::AttributeNotExists),
+    ("attribute_type", Function::AttributeType),
+    ("begins_with", Function::BeginsWith),
+    ("contains", Function::Contains),
+    ("size", Function::Size),
+    ("if_not_exists", Function::IfNotExists),
+    ("list_append", Function::ListAppend),
+];
+
+impl Function {
+    /// The function of this name. Names are case-sensitive.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
     }
-    if text.is_empty() {
-        return Err(ExpressionFault::Empty);
+
+    /// True for a function of updates.
+    pub(super) fn is_of_update(self) -> bool {
+        matches!(self, Self::IfNotExists | Self::ListAppend)
     }
-    Ok(())
 }
 
-/// Parses a whole condition.
-///
-/// # Errors
-/// Size, syntax, and the limits of document paths.
-pub fn parse_condition(text: &str) -> Result<ConditionSyntax<'_>, ExpressionFault> {
-    check_size(text)?;
-    let mut parser = Parser { tokens: Tokens::new(text), operators: 0 };
-    let root = parser.condition()?;
-    parser.tokens.finish()?;
-    Ok(ConditionSyntax { root, operators: parser.operators })
+/// An operand as written. What its calls mean is for the language to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operand<'a> {
+    Path(DocumentPath),
+    Value(AttributeValue),
+    Call(Call<'a>),
 }
 
-/// What stands between two connectives.
-enum Content<'a> {
-    Operand(Operand<'a>),
-    Condition(Condition<'a>),
+/// `name(operand, …)`, any name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call<'a> {
+    pub function: &'a str,
+    /// Number of the token of its name.
+    pub at: usize,
+    /// Number of the token behind it.
+    pub end: usize,
+    pub operands: Vec<Operand<'a>>,
 }
 
-/// Content, and whether one pair of parentheses stands right around it.
-struct Term<'a> {
-    content: Content<'a>,
-    in_parentheses: bool,
+/// An expression under way.
+#[derive(Debug)]
+pub struct Parser<'a, 's, 'p> {
+    pub tokens: Tokens<'a>,
+    pub operators: usize,
+    language: &'static Language,
+    scope: &'s mut Scope<'p>,
+    /// With the number of the token that it belongs to.
+    noted: Option<(Stage, usize, ExpressionFault)>,
 }
 
-/// A condition under construction, of the whole text or of an open parenthesis.
-#[derive(Default)]
-struct Group<'a> {
-    /// Finished operands of OR.
-    any: Vec<Condition<'a>>,
-    /// Finished operands of the AND at the end.
-    all: Vec<Condition<'a>>,
-    /// NOTs before the term being read.
-    negations: usize,
-}
-
-impl<'a> Group<'a> {
-    /// Has nothing but the term being read.
-    fn is_plain(&self) -> bool {
-        self.any.is_empty() && self.all.is_empty() && self.negations == 0
-    }
-
-    fn push(&mut self, mut condition: Condition<'a>) {
-        for _ in 0..std::mem::take(&mut self.negations) {
-            condition = Condition::Not(Box::new(condition));
+impl<'a, 's, 'p> Parser<'a, 's, 'p> {
+    /// Begins with a text.
+    ///
+    /// # Errors
+    /// It is too long, or empty.
+    pub fn new(text: &'a str, language: &'static Language, scope: &'s mut Scope<'p>) -> Result<Self, ExpressionFault> {
+        match text.len() {
+            0 => Err(ExpressionFault::Empty),
+            bytes if bytes > EXPRESSION_BYTES_MAX => Err(ExpressionFault::TooLong(bytes)),
+            _ => Ok(Self { tokens: Tokens::new(text), operators: 0, language, scope, noted: None }),
         }
-        self.all.push(condition);
     }
 
-    /// Ends the AND list: an OR follows, or the group ends.
-    fn end_and(&mut self) {
-        let all = std::mem::take(&mut self.all);
-        self.any.extend(join(all, Condition::And));
+    /// Ends the parse of a text whose syntax is right: what was made of it at this stage.
+    ///
+    /// # Errors
+    /// Of the faults noted and that of `made`, the one that comes first.
+    pub fn finish<T>(mut self, stage: Stage, made: Result<T, ExpressionFault>) -> Result<T, ExpressionFault> {
+        if self.operators > EXPRESSION_OPERATORS_MAX {
+            self.note(Stage::Operators, 0, ExpressionFault::TooManyOperators(self.operators));
+        }
+        let earlier = self.noted.filter(|(first, ..)| made.is_ok() || *first <= stage);
+        earlier.map_or(made, |(_, _, fault)| Err(fault))
     }
 
-    fn finish(mut self) -> Option<Condition<'a>> {
-        self.end_and();
-        join(self.any, Condition::Or)
-    }
-}
-
-/// One condition as itself, several by `connective`.
-fn join<'a>(mut list: Vec<Condition<'a>>, connective: fn(Vec<Condition<'a>>) -> Condition<'a>) -> Option<Condition<'a>> {
-    if list.len() > 1 { Some(connective(list)) } else { list.pop() }
-}
-
-struct Parser<'a> {
-    tokens: Tokens<'a>,
-    operators: usize,
-}
-
-impl<'a> Parser<'a> {
-    /// The whole text.
-    fn condition(&mut self) -> Result<Condition<'a>, ExpressionFault> {
-        let mut outer: Vec<Group<'a>> = Vec::new();
-        let mut group = Group::default();
-        loop {
-            self.open_groups(&mut outer, &mut group);
-            let operand = OPERANDS.bare(&mut self.tokens, 0)?;
-            let mut term = self.comparison(Term { content: Content::Operand(operand), in_parentheses: false })?;
-            while self.tokens.peek().kind == TokenKind::Close {
-                let Some(enclosing) = outer.pop() else { return Err(self.tokens.syntax_error()) };
-                let closed = self.close_group(std::mem::replace(&mut group, enclosing), term)?;
-                // What closed may be an operand, `(a) = :v`, or end the next group too.
-                term = self.comparison(closed)?;
-            }
-            let token = self.tokens.peek();
-            let condition = self.as_condition(term)?;
-            group.push(condition);
-            if token.is_keyword("OR") {
-                group.end_and();
-            } else if token.kind == TokenKind::End && outer.is_empty() {
-                return group.finish().ok_or_else(|| self.tokens.syntax_error());
-            } else if !token.is_keyword("AND") {
-                return Err(self.tokens.syntax_error());
-            }
-            self.operators += 1;
-            self.tokens.advance();
+    /// Notes a fault of the token with that number.
+    pub fn note(&mut self, stage: Stage, at: usize, fault: ExpressionFault) {
+        if self.noted.as_ref().is_none_or(|(first, place, _)| (stage, at) < (*first, *place)) {
+            self.noted = Some((stage, at, fault));
         }
     }
 
-    /// Takes every NOT and `(` before an operand.
-    fn open_groups(&mut self, outer: &mut Vec<Group<'a>>, group: &mut Group<'a>) {
+    /// What was made of the tokens before this one; `None` where there is a fault, which is noted.
+    pub fn noted<T>(&mut self, stage: Stage, made: Result<T, ExpressionFault>) -> Option<T> {
+        made.map_err(|fault| self.note(stage, self.tokens.position(), fault)).ok()
+    }
+
+    /// A document path. An index out of range, too many levels, reserved words and undefined names are noted.
+    ///
+    /// # Errors
+    /// Syntax.
+    pub fn path(&mut self) -> Result<DocumentPath, ExpressionFault> {
+        let mut path = DocumentPath::top_level(self.name()?);
         loop {
-            if self.tokens.accept_keyword("NOT") {
-                group.negations += 1;
-                self.operators += 1;
-            } else if self.tokens.accept(TokenKind::Open) {
-                outer.push(std::mem::take(group));
+            if self.tokens.accept(TokenKind::Dot) {
+                path.rest.push(PathElement::Name(self.name()?));
+            } else if self.tokens.accept(TokenKind::OpenBracket) {
+                path.rest.push(PathElement::Index(self.index()?));
             } else {
-                return;
+                break;
             }
         }
+        // Counted at its end, as the error tells how many there are.
+        self.noted(Stage::Limits, check_levels(&path));
+        Ok(path)
     }
 
-    /// Takes the `)` that ends `group`, whose last term is `term`.
-    fn close_group(&mut self, mut group: Group<'a>, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
-        if group.is_plain() {
-            self.tokens.advance();
-            if term.in_parentheses && self.is_complete(&term.content) {
-                return Err(ExpressionFault::RedundantParentheses);
+    fn name(&mut self) -> Result<String, ExpressionFault> {
+        let token = self.tokens.peek();
+        let name = match token.kind {
+            TokenKind::Identifier if is_reserved(token.text) => {
+                self.noted(self.language.reserved, Err(ExpressionFault::ReservedWord(token.text.to_owned())))
             }
-            return Ok(Term { in_parentheses: true, ..term });
-        }
-        let last = self.as_condition(term)?;
-        group.push(last);
-        let condition = group.finish().ok_or_else(|| self.tokens.syntax_error())?;
-        self.tokens.advance();
-        Ok(Term { content: Content::Condition(condition), in_parentheses: true })
-    }
-
-    /// Is what was closed something by itself, whatever follows? A path or a value is only the begin of something: a token that
-    /// cannot follow it is told of first. The step in `((a.b)).c` can, as far as the service is concerned.
-    fn is_complete(&self, content: &Content<'a>) -> bool {
-        let next = self.tokens.peek();
-        let is_step = matches!(next.kind, TokenKind::Dot | TokenKind::OpenBracket);
-        let is_compared = comparator(next.kind).is_some() || next.is_keyword("BETWEEN") || next.is_keyword("IN");
-        match content {
-            Content::Condition(_) | Content::Operand(Operand::Call(_)) => true,
-            Content::Operand(Operand::Path(_)) => is_compared || is_step,
-            Content::Operand(Operand::Value(_)) => is_compared,
-        }
-    }
-
-    /// A term that must be a condition. A call is one here; whether its function may stand so is checked later. Any other operand
-    /// lacks a comparator, at the token that follows it.
-    fn as_condition(&self, term: Term<'a>) -> Result<Condition<'a>, ExpressionFault> {
-        match term.content {
-            Content::Condition(condition) => Ok(condition),
-            Content::Operand(Operand::Call(call)) => Ok(Condition::Call(call)),
-            Content::Operand(Operand::Path(_) | Operand::Value(_)) => Err(self.tokens.syntax_error()),
-        }
-    }
-
-    /// Continues an operand by the comparator, BETWEEN or IN that follows it, if one does.
-    fn comparison(&mut self, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
-        let Content::Operand(operand) = term.content else { return Ok(term) };
-        let condition = if let Some(comparator) = comparator(self.tokens.peek().kind) {
-            self.tokens.advance();
-            Condition::Compare { left: operand, comparator, right: OPERANDS.operand(&mut self.tokens, 0)? }
-        } else if self.tokens.accept_keyword("BETWEEN") {
-            self.between(operand)?
-        } else if self.tokens.accept_keyword("IN") {
-            Condition::In { operand, list: OPERANDS.list(&mut self.tokens, 0)? }
-        } else {
-            return Ok(Term { content: Content::Operand(operand), ..term });
+            TokenKind::Identifier => Some(token.text.to_owned()),
+            TokenKind::NameRef => {
+                let name = self.scope.name(token.text).map(str::to_owned);
+                self.noted(self.language.names, name)
+            }
+            _ => return Err(self.tokens.syntax_error()),
         };
-        self.operators += 1;
-        Ok(Term { content: Content::Condition(condition), in_parentheses: false })
+        self.tokens.advance();
+        Ok(name.unwrap_or_default())
     }
 
-    fn between(&mut self, operand: Operand<'a>) -> Result<Condition<'a>, ExpressionFault> {
-        let lower = OPERANDS.operand(&mut self.tokens, 0)?;
-        // No operator of its own: BETWEEN counts as one.
-        if !self.tokens.accept_keyword("AND") {
+    /// The rest of `[n]`, the bracket taken.
+    fn index(&mut self) -> Result<usize, ExpressionFault> {
+        // Written one way only: `[01]` is no index.
+        if self.tokens.peek().text.len() > 1 && self.tokens.peek().text.starts_with('0') {
             return Err(self.tokens.syntax_error());
         }
-        Ok(Condition::Between { operand, lower, upper: OPERANDS.operand(&mut self.tokens, 0)? })
+        let digits = self.tokens.expect(TokenKind::Digits)?.text;
+        self.tokens.expect(TokenKind::CloseBracket)?;
+        Ok(self.noted(Stage::Limits, check_index(digits.parse().ok(), digits)).unwrap_or_default())
     }
-}
 
-fn comparator(kind: TokenKind) -> Option<Comparator> {
-    if let TokenKind::Comparator(comparator) = kind { Some(comparator) } else { None }
-}
+    /// A value by its placeholder. An undefined one is noted.
+    ///
+    /// # Errors
+    /// Syntax.
+    pub fn value(&mut self) -> Result<AttributeValue, ExpressionFault> {
+        let alias = self.tokens.expect(TokenKind::ValueRef)?.text;
+        let value = self.scope.value(alias).cloned();
+        Ok(self.noted(self.language.values, value).unwrap_or(AttributeValue::Null))
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expr::syntax::Call;
-    use proptest::prelude::*;
+    /// An operand in any number of parentheses, `depth` calls deep.
+    ///
+    /// # Errors
+    /// Syntax, redundant parentheses, calls nested too deeply.
+    pub fn operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+        let open = self.open();
+        let operand = self.bare_operand(depth)?;
+        self.close(open, depth > 0)?;
+        Ok(operand)
+    }
 
-    /// The tree with every structure in its own parentheses.
-    fn show(condition: &Condition<'_>) -> String {
-        let join = |list: &[Condition<'_>], word: &str| list.iter().map(show).collect::<Vec<_>>().join(word);
-        match condition {
-            Condition::Compare { left, comparator, right } => {
-                format!("{}{}{}", show_operand(left), comparator.sign(), show_operand(right))
-            }
-            Condition::Between { operand, lower, upper } => {
-                format!("{} between {}..{}", show_operand(operand), show_operand(lower), show_operand(upper))
-            }
-            Condition::In { operand, list } => format!("{} in {}", show_operand(operand), show_operands(list)),
-            Condition::Call(call) => show_call(call),
-            Condition::And(list) => format!("({})", join(list, " & ")),
-            Condition::Or(list) => format!("({})", join(list, " | ")),
-            Condition::Not(inner) => format!("!{}", show(inner)),
+    /// A path, a value or a call.
+    ///
+    /// # Errors
+    /// As [`Self::operand`].
+    pub fn bare_operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+        let token = self.tokens.peek();
+        let is_call = token.kind == TokenKind::Identifier && self.tokens.peek_second().kind == TokenKind::Open;
+        match token.kind {
+            TokenKind::ValueRef => self.value().map(Operand::Value),
+            _ if (self.language.is_keyword)(token, is_call) => Err(self.tokens.syntax_error()),
+            _ if is_call => self.call(depth).map(Operand::Call),
+            _ => self.path().map(Operand::Path),
         }
     }
 
-    fn show_call(call: &Call<'_>) -> String {
-        format!("{}{}", call.function, show_operands(&call.operands))
-    }
-
-    fn show_operands(list: &[Operand<'_>]) -> String {
-        format!("[{}]", list.iter().map(show_operand).collect::<Vec<_>>().join(" "))
-    }
-
-    fn show_operand(operand: &Operand<'_>) -> String {
-        use crate::expr::path::{Name, PathStep};
-        let name = |name: &Name<'_>| match name {
-            Name::Bare(text) | Name::Alias(text) => (*text).to_owned(),
+    fn call(&mut self, depth: usize) -> Result<Call<'a>, ExpressionFault> {
+        let at = self.tokens.position();
+        let function = self.tokens.advance().text;
+        if depth >= self.language.call_depth_max {
+            return Err(ExpressionFault::FunctionMisused(function.to_owned()));
+        }
+        if Function::from_name(function).is_none() {
+            self.note(Stage::Functions, at, ExpressionFault::UnknownFunction(function.to_owned()));
+        }
+        let operands = if self.tokens.peek_second().kind == TokenKind::Close {
+            self.tokens.advance();
+            self.tokens.advance();
+            Vec::new()
+        } else {
+            self.list(depth + 1)?
         };
-        match operand {
-            Operand::Value(text) => (*text).to_owned(),
-            Operand::Call(call) => show_call(call),
-            Operand::Path(path) => path.rest.iter().fold(name(&path.head), |text, step| match step {
-                PathStep::Name(child) => format!("{text}.{}", name(child)),
-                PathStep::Index(index) => format!("{text}.{index}"),
-            }),
+        Ok(Call { function, at, end: self.tokens.position(), operands })
+    }
+
+    /// `( operand, … )`, at least one.
+    ///
+    /// # Errors
+    /// As [`Self::operand`].
+    pub fn list(&mut self, depth: usize) -> Result<Vec<Operand<'a>>, ExpressionFault> {
+        self.tokens.expect(TokenKind::Open)?;
+        let mut list = vec![self.operand(depth)?];
+        while self.tokens.accept(TokenKind::Comma) {
+            list.push(self.operand(depth)?);
         }
+        self.tokens.expect(TokenKind::Close)?;
+        Ok(list)
     }
 
-    fn check(text: &str, expected: &str) {
-        let found = match parse_condition(text) {
-            Ok(parsed) => format!("{} {}", show(&parsed.root), parsed.operators),
-            Err(fault) => fault.to_string(),
-        };
-        assert_eq!(found, expected, "{text}");
+    /// Takes every `(`, and counts them.
+    pub fn open(&mut self) -> usize {
+        std::iter::from_fn(|| self.tokens.accept(TokenKind::Open).then_some(())).count()
     }
 
-    #[test]
-    fn table_of_trees() {
-        check("a = :v", "a=:v 1");
-        check(" #a.b [ 3 ] . #c<>:v ", "#a.b.3.#c<>:v 1");
-        check("a = :v OR b = :v AND c = :v", "(a=:v | (b=:v & c=:v)) 5");
-        check("(a = :v OR b = :v) and not c = :v", "((a=:v | b=:v) & !c=:v) 6");
-        check("NOT NOT a = :v", "!!a=:v 3");
-        check("NOT (a = :v AND b = :v)", "!(a=:v & b=:v) 4");
-        check("a BETWEEN :a AND :b AND c = :v", "(a between :a..:b & c=:v) 3");
-        check("a in (:a, :b)", "a in [:a :b] 1");
-        check("contains(a, :b) AND size (a) > :n", "(contains[a :b] & size[a]>:n) 2");
-        check("(a) = (:v)", "a=:v 1");
-        check("((a) = :v)", "a=:v 1");
-        check("contains((a), :b)", "contains[a :b] 0");
-        check("size(size(a)) = :v", "size[size[a]]=:v 1");
-        check("f()", "f[] 0");
-    }
-
-    #[test]
-    fn redundant_parentheses_are_seen() {
-        let redundant = |text: &str| check(text, "The expression has redundant parentheses;");
-        redundant("((a = :v))");
-        redundant("((a)) = :v");
-        redundant("a = ((:v))");
-        redundant("b = :v AND ((a = :v AND c = :v))");
-        // Before anything behind them.
-        redundant("(a)between(((b.c)).d)and(c)");
-        redundant("a in (((b.c)).d)");
-        redundant("a = ((b.c)).d");
-        redundant("((b.c)).d = :v");
-        redundant("((a)) = = :v");
-        redundant("a = ((b)) c");
-        redundant("((a = b)) AND c");
-        redundant("((a = b)))");
-        redundant("((size(a))).c = b");
-        redundant("foo(((a)))");
-        // But not before what can be no operand.
-        check("((a)) d", "Syntax error; token: \"d\", near: \") d\"");
-        check("((:v)).c = a", "Syntax error; token: \".\", near: \").c\"");
-        check("contains(((a)).b, c)", "Syntax error; token: \".\", near: \").b\"");
-        check("(a.b).c = d", "Syntax error; token: \".\", near: \").c\"");
-        check("a = (((b))", "The expression has redundant parentheses;");
-        check("a = ((b)", "Syntax error; token: \"<EOF>\", near: \")\"");
-        check("((a = :v) AND (b = :v))", "(a=:v & b=:v) 3");
-        check("(NOT (a = :v))", "!a=:v 2");
-    }
-
-    #[test]
-    fn table_of_syntax_errors() {
-        let case =
-            |text: &str, token: &str, near: &str| check(text, &format!("Syntax error; token: \"{token}\", near: \"{near}\""));
-        case("a", "<EOF>", "a");
-        case("a =", "<EOF>", "=");
-        case(":v", "<EOF>", ":v");
-        case("a = = :v", "=", "= = :v");
-        case("a :v", ":v", "a :v");
-        case("a = :v b", "b", ":v b");
-        case("a AND b = :v", "AND", "a AND b");
-        case("(a = :v", "<EOF>", ":v");
-        case("a = :v)", ")", ":v)");
-        case("a = :v AND", "<EOF>", "AND");
-        case("a BETWEEN :a OR :b", "OR", ":a OR :b");
-        case("a IN ()", ")", "()");
-        case("a IN :v", ":v", "IN :v");
-        case("_a = :v", "_a", "_a =");
-        case("1a = :v", "1", "1a");
-        case("a[:v] = :v", ":v", "[:v]");
-        case("a.[0] = :v", "[", ".[0");
-        case("a-b = :v", "-", "a-b");
-        case("a = \"x\"", "\"", "= \"x");
-        case("NOT", "<EOF>", "NOT");
-        case(" ", "<EOF>", "");
-    }
-
-    #[test]
-    fn limits() {
-        check("", "The expression can not be empty;");
-        let long = format!("a = :{}", "v".repeat(4096));
-        check(&long, "Expression size has exceeded the maximum allowed size; expression size: 4101");
-        let deep = format!("a{} = :v", ".b".repeat(32));
-        check(&deep, "The document path has too many nesting levels; nesting levels: 33");
-        check("a[2147483648] = :v", "List index is not within the allowable range; index: [2147483648]");
-        let huge = "9".repeat(40);
-        check(&format!("a[{huge}] = :v"), &format!("List index is not within the allowable range; index: [{huge}]"));
-        check("a[2147483648] = = :v", "Syntax error; token: \"=\", near: \"= = :v\"");
-        check(&format!("a{} = ((:v))", ".b".repeat(32)), "The expression has redundant parentheses;");
-        let at_most = format!("a{}[2147483647] = :v", ".b".repeat(30));
-        assert!(parse_condition(&at_most).is_ok());
-    }
-
-    #[test]
-    fn deep_parentheses_fail_and_legal_ones_parse() {
-        for open in ["(", "NOT ", "f(", "a=(", "a = :v AND ("] {
-            let text = open.repeat(4096 / open.len());
-            assert!(parse_condition(&text).is_err(), "{open}");
+    /// Takes the `)` of `open` that stand around one operand.
+    ///
+    /// # Errors
+    /// A second pair, before anything that follows; around an argument of a function only before what can follow one. A syntax
+    /// error where one is missing.
+    pub fn close(&mut self, open: usize, is_argument: bool) -> Result<(), ExpressionFault> {
+        for closed in 1..=open {
+            self.tokens.expect(TokenKind::Close)?;
+            let may_end = !is_argument || matches!(self.tokens.peek().kind, TokenKind::Comma | TokenKind::Close);
+            if closed > 1 && may_end {
+                return Err(ExpressionFault::RedundantParentheses);
+            }
         }
-        let levels = 150;
-        let text = format!("{}a=:v{}", "(".repeat(levels), " AND a=:v)".repeat(levels));
-        assert_eq!(parse_condition(&text).map(|parsed| parsed.operators), Ok(301));
-    }
-
-    proptest! {
-        #[test]
-        fn never_panics_on_any_text(text in "\\PC{0,4096}") {
-            let _ = parse_condition(&text);
-        }
-
-        #[test]
-        fn never_panics_on_near_misses(words in proptest::collection::vec(
-            proptest::sample::select(vec![
-                "(", ")", "a", "#b", ":c", "AND", "OR", "NOT", "BETWEEN", "IN", "=", "<>", "[", "]", "0", ".", ",", "size", "_", "é",
-            ]), 0..400,
-        )) {
-            let _ = parse_condition(&words.join(" "));
-        }
+        Ok(())
     }
 }

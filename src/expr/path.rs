@@ -1,99 +1,29 @@
-//! Document paths as written: `a.#b[0]`, names not yet looked up.
+//! Document paths: their limits, and several of them as one tree, which finds overlap and conflict (docs/dynamodb.md 7.8) in one pass and
+//! drives projections and updates.
 
-use super::lexer::{TokenKind, Tokens};
-use super::placeholders::Scope;
-use super::reserved::is_reserved;
+use std::collections::BTreeMap;
+
 use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
-use crate::model::{DocumentPath, PathElement};
+use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
 
 /// Largest list index a path may name: the service reads it as a 32-bit integer.
 pub(super) const LIST_INDEX_MAX: usize = 2_147_483_647;
 
-/// An attribute name as written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Name<'a> {
-    /// The name itself.
-    Bare(&'a str),
-    /// `#x`, sign included.
-    Alias(&'a str),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathStep<'a> {
-    Name(Name<'a>),
-    Index(usize),
-}
-
-/// A document path as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Path<'a> {
-    pub head: Name<'a>,
-    pub rest: Vec<PathStep<'a>>,
-}
-
-impl<'a> Path<'a> {
-    /// Parses a path at the reading position. An index out of range and more than 32 levels are noted.
-    ///
-    /// # Errors
-    /// Syntax.
-    pub fn parse(tokens: &mut Tokens<'a>) -> Result<Self, ExpressionFault> {
-        let head = name(tokens)?;
-        let mut rest = Vec::new();
-        loop {
-            if tokens.accept(TokenKind::Dot) {
-                rest.push(PathStep::Name(name(tokens)?));
-            } else if tokens.accept(TokenKind::OpenBracket) {
-                rest.push(PathStep::Index(index(tokens)?));
-            } else {
-                break;
-            }
-        }
-        // Counted at its end, as the error tells how many there are.
-        check_levels(1 + rest.len()).unwrap_or_else(|fault| tokens.note(fault));
-        Ok(Self { head, rest })
-    }
-
-    /// Every name of the path, head first.
-    fn names(&self) -> impl Iterator<Item = Name<'a>> {
-        let rest = self.rest.iter().filter_map(|step| match step {
-            PathStep::Name(name) => Some(*name),
-            PathStep::Index(_) => None,
-        });
-        std::iter::once(self.head).chain(rest)
-    }
-
-    /// Fails if a bare name is a reserved word.
-    pub fn check_reserved(&self) -> Result<(), ExpressionFault> {
-        let reserved = self.names().find_map(|name| match name {
-            Name::Bare(word) if is_reserved(word) => Some(word),
-            Name::Bare(_) | Name::Alias(_) => None,
-        });
-        reserved.map_or(Ok(()), |word| Err(ExpressionFault::ReservedWord(word.to_owned())))
-    }
-
-    /// Looks up the aliases.
-    ///
-    /// # Errors
-    /// An alias that is not defined.
-    pub fn resolve(&self, scope: &mut Scope<'_>) -> Result<DocumentPath, ExpressionFault> {
-        let head = resolve_name(self.head, scope)?;
-        let mut rest = Vec::with_capacity(self.rest.len());
-        for step in &self.rest {
-            rest.push(match step {
-                PathStep::Name(name) => PathElement::Name(resolve_name(*name, scope)?),
-                PathStep::Index(index) => PathElement::Index(*index),
-            });
-        }
-        Ok(DocumentPath { head, rest })
-    }
-}
-
-fn check_levels(levels: usize) -> Result<(), ExpressionFault> {
+/// Checks the number of a path's levels.
+///
+/// # Errors
+/// `PathTooDeep`.
+pub(super) fn check_levels(path: &DocumentPath) -> Result<(), ExpressionFault> {
+    let levels = 1 + path.rest.len();
     if levels > DOCUMENT_PATH_LEVELS_MAX { Err(ExpressionFault::PathTooDeep(levels)) } else { Ok(()) }
 }
 
-fn check_index(index: Option<usize>, digits: &str) -> Result<usize, ExpressionFault> {
+/// Checks a list index that is written as `digits`; `None` is larger than any number.
+///
+/// # Errors
+/// `IndexRange`.
+pub(super) fn check_index(index: Option<usize>, digits: &str) -> Result<usize, ExpressionFault> {
     index.filter(|index| *index <= LIST_INDEX_MAX).ok_or_else(|| ExpressionFault::IndexRange(digits.to_owned()))
 }
 
@@ -107,37 +37,115 @@ pub fn check(path: &DocumentPath) -> Result<(), ExpressionFault> {
             check_index(Some(*index), &index.to_string())?;
         }
     }
-    check_levels(1 + path.rest.len())
+    check_levels(path)
 }
 
-fn resolve_name(name: Name<'_>, scope: &mut Scope<'_>) -> Result<String, ExpressionFault> {
-    match name {
-        Name::Bare(word) => Ok(word.to_owned()),
-        Name::Alias(alias) => scope.name(alias).map(str::to_owned),
+/// Paths none of which is a prefix of another, and none of which takes for a map what another takes for a list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PathTree {
+    pub(super) heads: BTreeMap<String, PathNode>,
+}
+
+/// A place in a document that at least one path goes through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PathNode {
+    /// Number of the path that came here first.
+    pub first: usize,
+    /// That path ends here.
+    pub ends: bool,
+    /// At most one of `map` and `list` is filled once the tree is built.
+    pub map: BTreeMap<String, PathNode>,
+    pub list: BTreeMap<usize, PathNode>,
+}
+
+impl PathNode {
+    fn new(first: usize) -> Self {
+        Self { first, ends: false, map: BTreeMap::new(), list: BTreeMap::new() }
+    }
+
+    /// The first path that takes this place for the other kind of container than `element` does.
+    fn contradicts(&self, element: &PathElement) -> Option<usize> {
+        match element {
+            PathElement::Name(_) => self.list.values().map(|node| node.first).min(),
+            PathElement::Index(_) => self.map.values().map(|node| node.first).min(),
+        }
+    }
+
+    fn child(&mut self, element: &PathElement, path: usize) -> &mut Self {
+        match element {
+            PathElement::Name(name) => self.map.entry(name.clone()).or_insert_with(|| Self::new(path)),
+            PathElement::Index(index) => self.list.entry(*index).or_insert_with(|| Self::new(path)),
+        }
+    }
+
+    /// What the paths select of `value`; `None` when nothing. Selected list elements close up.
+    fn select(&self, value: &AttributeValue) -> Option<AttributeValue> {
+        if self.ends {
+            return Some(value.clone());
+        }
+        match value {
+            AttributeValue::M(map) => {
+                let children = self.map.iter().filter_map(|(name, node)| Some((name.clone(), node.select(map.get(name)?)?)));
+                let selected: BTreeMap<String, AttributeValue> = children.collect();
+                (!selected.is_empty()).then_some(AttributeValue::M(selected))
+            }
+            AttributeValue::L(list) => {
+                let children = self.list.iter().filter_map(|(index, node)| node.select(list.get(*index)?));
+                let selected: Vec<AttributeValue> = children.collect();
+                (!selected.is_empty()).then_some(AttributeValue::L(selected))
+            }
+            _ => None,
+        }
     }
 }
 
-fn name<'a>(tokens: &mut Tokens<'a>) -> Result<Name<'a>, ExpressionFault> {
-    let token = tokens.peek();
-    let name = match token.kind {
-        TokenKind::Identifier => Name::Bare(token.text),
-        TokenKind::NameRef => Name::Alias(token.text),
-        _ => return Err(tokens.syntax_error()),
-    };
-    tokens.advance();
-    Ok(name)
-}
-
-/// The rest of `[n]`, the bracket taken.
-fn index(tokens: &mut Tokens<'_>) -> Result<usize, ExpressionFault> {
-    // Written one way only: `[01]` is no index.
-    if tokens.peek().text.len() > 1 && tokens.peek().text.starts_with('0') {
-        return Err(tokens.syntax_error());
+impl PathTree {
+    /// Builds the tree.
+    ///
+    /// # Errors
+    /// Overlap, else conflict; path one is the earlier of the two in `paths`.
+    pub fn new(paths: &[DocumentPath]) -> Result<Self, ExpressionFault> {
+        let mut tree = Self::default();
+        let mut conflict = None;
+        let text = |number: usize| paths.get(number).map(ToString::to_string).unwrap_or_default();
+        for (number, path) in paths.iter().enumerate() {
+            let mut node = tree.heads.entry(path.head.clone()).or_insert_with(|| PathNode::new(number));
+            for element in &path.rest {
+                if node.ends {
+                    return Err(ExpressionFault::PathsOverlap { one: text(node.first), two: text(number) });
+                }
+                // Kept: an overlap anywhere is told first, also one of later paths.
+                conflict = conflict.or(node.contradicts(element).map(|earlier| (earlier, number)));
+                node = node.child(element, number);
+            }
+            // An earlier path ends here or goes on from here.
+            if node.first != number {
+                return Err(ExpressionFault::PathsOverlap { one: text(node.first), two: text(number) });
+            }
+            node.ends = true;
+        }
+        match conflict {
+            Some((one, two)) => Err(ExpressionFault::PathsConflict { one: text(one), two: text(two) }),
+            None => Ok(tree),
+        }
     }
-    let digits = tokens.expect(TokenKind::Digits)?;
-    tokens.expect(TokenKind::CloseBracket)?;
-    Ok(check_index(digits.text.parse().ok(), digits.text).unwrap_or_else(|fault| {
-        tokens.note(fault);
-        0
-    }))
+
+    /// The tree of some top-level attributes.
+    #[must_use]
+    pub fn of_attributes<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let heads = names.enumerate().map(|(number, name)| (name.to_owned(), PathNode { ends: true, ..PathNode::new(number) }));
+        Self { heads: heads.collect() }
+    }
+
+    /// The top-level attributes that the paths begin with, by name.
+    pub fn heads(&self) -> impl Iterator<Item = &str> {
+        self.heads.keys().map(String::as_str)
+    }
+
+    /// A new item of what the paths select; what an item lacks is left out.
+    #[must_use]
+    pub fn select(&self, item: &Item) -> Item {
+        let selected = self.heads.iter().filter_map(|(name, node)| Some((name.clone(), node.select(item.get(name)?)?)));
+        Item(selected.collect())
+    }
 }

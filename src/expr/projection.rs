@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::lexer::{TokenKind, Tokens};
-use super::parse::check_size;
-use super::path::{self, Path};
-use super::path_tree::PathTree;
+use super::condition::LANGUAGE;
+use super::lexer::TokenKind;
+use super::parse::{Parser, Stage};
+use super::path::{self, PathTree};
 use super::placeholders::{PlaceholderUse, Scope};
 use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
@@ -24,31 +24,22 @@ pub struct ProjectionPaths {
 /// # Errors
 /// `Invalid ProjectionExpression: …` ([`ExpressionError::Invalid`]).
 pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<ProjectionPaths, Error> {
-    let mut scope = Scope::new(placeholders, used);
-    Ok(parse_paths(text).and_then(|paths| resolve(&paths, &mut scope)).map_err(invalid)?)
+    Ok(parsed(text, &mut Scope::new(placeholders, used)).map_err(invalid)?)
 }
 
 fn invalid(fault: ExpressionFault) -> ExpressionError {
     ExpressionError::Invalid { parameter: ExpressionParameter::Projection, fault }
 }
 
-fn parse_paths(text: &str) -> Result<Vec<Path<'_>>, ExpressionFault> {
-    check_size(text)?;
-    let mut tokens = Tokens::new(text);
-    let mut paths = vec![Path::parse(&mut tokens)?];
-    while tokens.accept(TokenKind::Comma) {
-        paths.push(Path::parse(&mut tokens)?);
+fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<ProjectionPaths, ExpressionFault> {
+    let mut parser = Parser::new(text, &LANGUAGE, scope)?;
+    let mut paths = vec![parser.path()?];
+    while parser.tokens.accept(TokenKind::Comma) {
+        paths.push(parser.path()?);
     }
-    tokens.expect(TokenKind::End)?;
-    tokens.finish()?;
-    Ok(paths)
-}
-
-fn resolve(paths: &[Path<'_>], scope: &mut Scope<'_>) -> Result<ProjectionPaths, ExpressionFault> {
-    // Every reserved word before any name is looked up.
-    paths.iter().try_for_each(Path::check_reserved)?;
-    let paths: Vec<DocumentPath> = paths.iter().map(|path| path.resolve(scope)).collect::<Result<_, _>>()?;
-    ProjectionPaths::new(paths)
+    parser.tokens.expect(TokenKind::End)?;
+    // Names that are not defined are noted with the same stage.
+    parser.finish(Stage::Meaning, ProjectionPaths::new(paths))
 }
 
 impl ProjectionPaths {

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::condition::{Condition, Operand};
+use super::condition::{Bound, Condition, Operand};
 use super::key_condition::{KeyConditionShape, SortRange};
-use super::order::Comparator;
 use super::projection::ProjectionPaths;
 use crate::model::api::Placeholders;
 use crate::model::{AttributeValue, DocumentPath, Error, PathElement};
@@ -128,17 +127,12 @@ impl Writer {
 
 /// What a range says of the attribute of that name.
 fn of_range(name: &str, range: &SortRange) -> Condition {
-    let path = || Operand::Path(DocumentPath::top_level(name));
+    let operand = Operand::Path(DocumentPath::top_level(name));
     let value = |value: &AttributeValue| Operand::Value(value.clone());
-    let compare = |comparator, bound| Condition::Compare { left: path(), comparator, right: value(bound) };
-    match range {
-        SortRange::Equal(bound) => compare(Comparator::Equal, bound),
-        SortRange::Less(bound) => compare(Comparator::Less, bound),
-        SortRange::LessOrEqual(bound) => compare(Comparator::LessOrEqual, bound),
-        SortRange::Greater(bound) => compare(Comparator::Greater, bound),
-        SortRange::GreaterOrEqual(bound) => compare(Comparator::GreaterOrEqual, bound),
-        SortRange::Between(lower, upper) => Condition::Between { operand: path(), lower: value(lower), upper: value(upper) },
-        SortRange::BeginsWith(prefix) => Condition::BeginsWith { operand: path(), prefix: value(prefix) },
+    match range.bound() {
+        Bound::Compared(comparator, bound) => Condition::Compare { left: operand, comparator, right: value(bound) },
+        Bound::Between(lower, upper) => Condition::Between { operand, lower: value(lower), upper: value(upper) },
+        Bound::BeginsWith(prefix) => Condition::BeginsWith { operand, prefix: value(prefix) },
     }
 }
 

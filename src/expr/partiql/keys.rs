@@ -1,7 +1,6 @@
 //! The one item that a statement names by its WHERE clause (docs/dynamodb.md 19.3).
 
-use crate::expr::condition::{Condition, Operand};
-use crate::expr::order::Comparator;
+use crate::expr::condition::{self, Condition, Operand};
 use crate::model::error::StatementError;
 use crate::model::{AttributeValue, Item, KeySchema};
 
@@ -25,7 +24,7 @@ enum Second {
 /// # Errors
 /// `NoKey` when a key attribute lacks its equality, `SeveralKeys` when it has two that differ.
 pub fn of_write(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
-    let named = gather(condition, schema, equality, Second::Refused)?;
+    let named = gather(condition, schema, Condition::equality, Second::Refused)?;
     if named.key.0.len() < schema.attributes().count() { Err(StatementError::NoKey) } else { Ok(named) }
 }
 
@@ -34,7 +33,7 @@ pub fn of_write(condition: Option<&Condition>, schema: &KeySchema) -> Result<Nam
 /// # Errors
 /// `ExistsKey` when the key is not whole, or nothing is asked beside it.
 pub fn of_exists(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
-    let named = gather(condition, schema, equality, Second::Condition)?;
+    let named = gather(condition, schema, Condition::equality, Second::Condition)?;
     if named.rest.is_none() || named.key.0.len() < schema.attributes().count() {
         return Err(StatementError::ExistsKey);
     }
@@ -90,26 +89,7 @@ fn gather(
             (Some(_), Second::Condition) => rest.push(part.clone()),
         }
     }
-    let rest = match <[Condition; 1]>::try_from(rest) {
-        Ok([only]) => Some(only),
-        Err(several) if several.is_empty() => None,
-        Err(several) => Some(Condition::And(several)),
-    };
-    Ok(Named { key, rest })
-}
-
-/// A top-level attribute and the value that it must have.
-#[must_use]
-pub fn equality(condition: &Condition) -> Option<(&str, &AttributeValue)> {
-    match condition {
-        Condition::Compare { left: Operand::Path(path), comparator: Comparator::Equal, right: Operand::Value(value) }
-        | Condition::Compare { left: Operand::Value(value), comparator: Comparator::Equal, right: Operand::Path(path) }
-            if path.rest.is_empty() =>
-        {
-            Some((&path.head, value))
-        }
-        _ => None,
-    }
+    Ok(Named { key, rest: condition::join(rest, Condition::And) })
 }
 
 fn equality_or_in(condition: &Condition) -> Option<(&str, &AttributeValue)> {
@@ -118,6 +98,6 @@ fn equality_or_in(condition: &Condition) -> Option<(&str, &AttributeValue)> {
             [Operand::Value(value)] => Some((&path.head, value)),
             _ => None,
         },
-        other => equality(other),
+        other => other.equality(),
     }
 }

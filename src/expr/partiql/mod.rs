@@ -1,30 +1,209 @@
 //! PartiQL (docs/dynamodb.md 19), in stages: each is a type of its own, and only the last is carried out.
 //!
 //! ```text
-//! text ── lexer ── parse, parse_expression ──> syntax::Statement      one tree for every expression; `?` by number
-//!                         │ values, conditions, updates               parameters in place, the static checks
+//! text ── lexer ── parse, parse_expression ──> parse::Statement       one tree for every expression; `?` by number
+//!                         │ values, resolve                           parameters in place, the static checks
 //!                         v
-//!              statement::Statement     conditions and updates of the types that expressions make
+//!              Statement                conditions and updates of the types that expressions make
 //!                         │ keys: the one item that a statement names       (against a key schema)
 //!                         │ plan: the ranges that a SELECT reads
 //!                         v
 //!              engine::statements
 //! ```
 
-pub mod conditions;
 pub mod keys;
 pub mod lexer;
 pub mod parse;
 pub mod parse_expression;
 pub mod plan;
-pub mod reserved;
-pub mod statement;
-pub mod syntax;
-pub mod updates;
+pub mod resolve;
 pub mod values;
 
-pub use statement::{Column, Select, Statement, Write, WriteEffect, read, table_of};
-pub use syntax::Returning;
+use std::collections::HashSet;
+
+pub use parse::Returning;
+use parse::{OrderTerm, Source};
+use parse_expression::{Expression, ExpressionNode};
+use resolve::{condition, document_path};
+use values::Values;
+
+use crate::expr::{Condition, Update};
+use crate::model::arn;
+use crate::model::error::StatementError;
+use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement, TableName};
+
+/// One value of a SELECT's result and the name it gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub path: DocumentPath,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Select {
+    pub table: TableName,
+    /// As written; it may be no name that an index can have.
+    pub index: Option<String>,
+    /// `None` is `*`. What is wrong with them is told after what is wrong with the table or index.
+    pub columns: Result<Option<Vec<Column>>, StatementError>,
+    pub condition: Option<Condition>,
+    pub order: Vec<OrderTerm>,
+}
+
+impl Select {
+    /// The columns, `None` for `*`.
+    ///
+    /// # Errors
+    /// What is no document path; names that come twice.
+    pub fn columns(&self) -> Result<Option<&[Column]>, StatementError> {
+        self.columns.as_ref().map(Option::as_deref).map_err(Clone::clone)
+    }
+}
+
+/// A statement that writes, or holds a condition against an item as part of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    pub table: TableName,
+    pub effect: WriteEffect,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteEffect {
+    Insert(Item),
+    Update {
+        update: Update,
+        condition: Option<Condition>,
+        returning: Option<Returning>,
+    },
+    /// RETURNING is ALL OLD.
+    Delete {
+        condition: Option<Condition>,
+        returning: bool,
+    },
+    Exists {
+        condition: Option<Condition>,
+    },
+}
+
+impl WriteEffect {
+    /// Has it a RETURNING clause?
+    #[must_use]
+    pub fn is_returning(&self) -> bool {
+        match self {
+            Self::Update { returning, .. } => returning.is_some(),
+            Self::Delete { returning, .. } => *returning,
+            Self::Insert(_) | Self::Exists { .. } => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    Select(Select),
+    Write(Write),
+}
+
+/// Parses a statement and puts its parameters in place.
+///
+/// # Errors
+/// `Statement`: the text, its number of parameters, or a value in it.
+pub fn read(text: &str, parameters: &[AttributeValue]) -> Result<Statement, Error> {
+    let parsed = parse::parse(text)?;
+    let values = Values::new(parameters, parsed.parameters)?;
+    Ok(resolve(parsed.statement, values)?)
+}
+
+/// The table that a statement is about, if it can be read.
+#[must_use]
+pub fn table_of(text: &str) -> Option<TableName> {
+    let source = match parse::parse(text).ok()?.statement {
+        parse::Statement::Select(select) | parse::Statement::Exists(select) => select.source,
+        parse::Statement::Insert { source, .. }
+        | parse::Statement::Update { source, .. }
+        | parse::Statement::Delete { source, .. } => source,
+    };
+    arn::table_named(&source.table).ok()
+}
+
+fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement, StatementError> {
+    let where_clause = |clause: Option<Expression>| clause.map(|clause| condition(&clause, values)).transpose();
+    let (table, effect) = match statement {
+        parse::Statement::Select(select) => return resolve_select(select, values).map(Statement::Select),
+        parse::Statement::Exists(select) => {
+            let select = resolve_select(select, values)?;
+            // A SELECT tells of its columns when its table is known; here nobody does it later.
+            select.columns()?;
+            if select.index.is_some() {
+                return Err(StatementError::OnIndex);
+            }
+            (select.table, WriteEffect::Exists { condition: select.condition })
+        }
+        parse::Statement::Insert { source, value } => (table(&source.table)?, WriteEffect::Insert(values.item(&value)?)),
+        parse::Statement::Update { source, changes, condition, returning } => {
+            let update = resolve::update(&changes, values)?;
+            (base_table(&source)?, WriteEffect::Update { update, condition: where_clause(condition)?, returning })
+        }
+        parse::Statement::Delete { source, condition, returning } => {
+            if let Some(other) = returning.filter(|returning| *returning != Returning::AllOld) {
+                return Err(StatementError::ReturningOfDelete(other.words()));
+            }
+            let returning = returning.is_some();
+            (base_table(&source)?, WriteEffect::Delete { condition: where_clause(condition)?, returning })
+        }
+    };
+    Ok(Statement::Write(Write { table, effect }))
+}
+
+fn resolve_select(select: parse::Select, values: Values<'_>) -> Result<Select, StatementError> {
+    Ok(Select {
+        table: table(&select.source.table)?,
+        index: select.source.index,
+        columns: select.columns.map(|columns| resolve_columns(&columns)).transpose(),
+        condition: select.condition.map(|clause| condition(&clause, values)).transpose()?,
+        order: select.order,
+    })
+}
+
+fn resolve_columns(expressions: &[Expression]) -> Result<Vec<Column>, StatementError> {
+    let mut columns: Vec<Column> = Vec::with_capacity(expressions.len());
+    for expression in expressions {
+        let ExpressionNode::Path(path) = &expression.node else { return Err(StatementError::Column(expression.place)) };
+        columns.push(Column { name: column_name(path), path: document_path(path)? });
+    }
+    let mut names = HashSet::new();
+    match columns.iter().find(|column| !names.insert(&column.name)) {
+        Some(second) => Err(StatementError::DuplicateColumn(second.name.clone())),
+        None => Ok(columns),
+    }
+}
+
+fn base_table(source: &Source) -> Result<TableName, StatementError> {
+    match source.index {
+        Some(_) => Err(StatementError::OnIndex),
+        None => table(&source.table),
+    }
+}
+
+/// By name or by ARN.
+fn table(text: &str) -> Result<TableName, StatementError> {
+    arn::table_named(text).map_err(|_| StatementError::TableName(text.to_owned()))
+}
+
+/// The last named step with the list indexes after it: `k[0]` of `m.k[0]`.
+fn column_name(path: &DocumentPath) -> String {
+    let last = path.rest.iter().rposition(|step| matches!(step, PathElement::Name(_)));
+    let (name, rest) = match last.map(|at| path.rest.split_at(at)) {
+        Some((_, [PathElement::Name(name), rest @ ..])) => (name, rest),
+        _ => (&path.head, path.rest.as_slice()),
+    };
+    let mut column = name.clone();
+    for step in rest {
+        if let PathElement::Index(index) = step {
+            column.push_str(&format!("[{index}]"));
+        }
+    }
+    column
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,78 @@
-//! Statements of PartiQL (docs/dynamodb.md 19.2).
+//! Statements of PartiQL as parsed (docs/dynamodb.md 19.2): names and `?` stand as written.
 
 use super::lexer::{self, Sign, TokenKind};
-use super::parse_expression::Parser;
-use super::reserved;
-use super::syntax::{Expression, ExpressionNode, OrderTerm, Parsed, Returning, Select, Source, Statement, UpdateClause};
+use super::parse_expression::{Expression, ExpressionNode, Parser};
 use crate::expr::order::Comparator;
+use crate::model::DocumentPath;
 use crate::model::error::StatementError;
+
+/// Table, and index if one is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub table: String,
+    pub index: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderTerm {
+    pub attribute: String,
+    pub descending: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Select {
+    /// `None` is `*`. Whether each is a document path is told once the table is known.
+    pub columns: Option<Vec<Expression>>,
+    pub source: Source,
+    pub condition: Option<Expression>,
+    pub order: Vec<OrderTerm>,
+}
+
+/// A clause of UPDATE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpdateClause {
+    Set(DocumentPath, Expression),
+    Remove(DocumentPath),
+}
+
+/// What RETURNING asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returning {
+    AllOld,
+    AllNew,
+    ModifiedOld,
+    ModifiedNew,
+}
+
+impl Returning {
+    /// As error texts show it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::AllOld => "ALL OLD",
+            Self::AllNew => "ALL NEW",
+            Self::ModifiedOld => "MODIFIED OLD",
+            Self::ModifiedNew => "MODIFIED NEW",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Statement {
+    Select(Select),
+    Exists(Select),
+    Insert { source: Source, value: Expression },
+    Update { source: Source, changes: Vec<UpdateClause>, condition: Option<Expression>, returning: Option<Returning> },
+    Delete { source: Source, condition: Option<Expression>, returning: Option<Returning> },
+}
+
+/// A statement with what the parser counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    pub statement: Statement,
+    /// How many `?` it has.
+    pub parameters: usize,
+}
 
 const VERB: StatementError = StatementError::Syntax("Expected data manipulation");
 const LEFT_OVER: StatementError = StatementError::Syntax("Unexpected token after expression");
@@ -122,7 +189,7 @@ impl Parser {
     fn refuse_alias(&self) -> Result<(), StatementError> {
         match self.kind() {
             TokenKind::Quoted(_) => Err(StatementError::Alias),
-            TokenKind::Word(word) if word.eq_ignore_ascii_case("AS") || !reserved::is_keyword(word) => Err(StatementError::Alias),
+            TokenKind::Word(word) if word.eq_ignore_ascii_case("AS") || !lexer::is_keyword(word) => Err(StatementError::Alias),
             _ => Ok(()),
         }
     }

@@ -1,17 +1,83 @@
-//! Expressions of PartiQL by precedence: OR, AND, NOT, comparisons with BETWEEN, IN and IS, `+` and `-`, signs, terms.
+//! Expressions of PartiQL, one kind of tree whatever they are for, and their parser by precedence: OR, AND, NOT, comparisons with BETWEEN, IN and IS, `+` and `-`, signs, terms.
 //!
 //! Depth is bounded, chains of AND and OR are flat, so that neither parsing nor what walks the tree later runs out of stack. What goes
 //! on after a first operand is a function of its own, so that parentheses in parentheses cost little of it.
 
-use super::lexer::{Sign, Token, TokenKind};
-use super::reserved;
-use super::syntax::{Expression, ExpressionNode, Operator, Test, TypeName};
-use crate::expr::path::LIST_INDEX_MAX;
+use super::lexer::{Sign, Token, TokenKind, is_keyword};
+use crate::expr::order::Comparator;
+use crate::expr::path::{LIST_INDEX_MAX, check_levels};
 use crate::model::error::StatementError;
-use crate::model::error::expression::ExpressionFault;
 use crate::model::error::statement::Place;
-use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
-use crate::model::{DocumentPath, PathElement};
+use crate::model::{AttributeType, DocumentPath, PathElement};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    Compare(Comparator),
+    Plus,
+    Minus,
+}
+
+/// What IS asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    Missing,
+    Type(AttributeType),
+    /// A type of SQL's that no attribute has, by the service's name.
+    NoType(&'static str),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expression {
+    pub node: ExpressionNode,
+    /// Of its first token; of the name for a call.
+    pub place: Place,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExpressionNode {
+    Path(DocumentPath),
+    Text(String),
+    /// Without a sign, as written.
+    Number(String),
+    Boolean(bool),
+    Null,
+    /// Number of the `?`, from 0.
+    Parameter(usize),
+    List(Vec<Expression>),
+    Bag(Vec<Expression>),
+    /// Whether each key is a string is seen when values are made.
+    Tuple(Vec<(Expression, Expression)>),
+    /// The name in small letters.
+    Call {
+        name: String,
+        arguments: Vec<Expression>,
+    },
+    /// With an odd number of `-` before it.
+    Negative(Box<Expression>),
+    Binary {
+        left: Box<Expression>,
+        operator: Operator,
+        right: Box<Expression>,
+    },
+    Between {
+        operand: Box<Expression>,
+        lower: Box<Expression>,
+        upper: Box<Expression>,
+    },
+    In {
+        operand: Box<Expression>,
+        list: Vec<Expression>,
+    },
+    Is {
+        operand: Box<Expression>,
+        test: Test,
+    },
+    Not(Box<Expression>),
+    /// At least two.
+    And(Vec<Expression>),
+    /// At least two.
+    Or(Vec<Expression>),
+}
 
 /// Expressions within expressions; a literal may have 32 levels, a condition hardly needs ten.
 const DEPTH_MAX: usize = 160;
@@ -20,34 +86,36 @@ const TERM: StatementError = StatementError::Syntax("Unexpected term");
 const RIGHT_SIDE: StatementError = StatementError::Syntax("Missing right-hand side expression of infix operator");
 const TOO_DEEP: StatementError = StatementError::Syntax("Expressions are nested too deeply");
 
-const VARYING: TypeName = TypeName::Other("CHARACTER_VARYING");
-/// The words for a type after IS.
-/// The service's parser knows them all; IS takes the first six, and tells of the others by the name given here.
-const TYPES: &[(&[&str], TypeName)] = &[
-    (&["BOOL", "BOOLEAN"], TypeName::Boolean),
-    (&["NUMERIC"], TypeName::Number),
-    (&["STRING"], TypeName::Text),
-    (&["BLOB"], TypeName::Blob),
-    (&["LIST"], TypeName::List),
-    (&["STRUCT", "TUPLE"], TypeName::Tuple),
-    (&["SMALLINT", "INT2", "INTEGER2"], TypeName::Other("SMALLINT")),
-    (&["INT4", "INTEGER4"], TypeName::Other("INTEGER4")),
-    (&["INT8", "INTEGER8", "BIGINT"], TypeName::Other("INTEGER8")),
-    (&["INT", "INTEGER"], TypeName::Other("INTEGER")),
-    (&["FLOAT"], TypeName::Other("FLOAT")),
-    (&["REAL"], TypeName::Other("REAL")),
-    (&["DOUBLE"], TypeName::Other("DOUBLE_PRECISION")),
-    (&["DECIMAL", "DEC"], TypeName::Other("DECIMAL")),
-    (&["CHAR", "CHARACTER"], TypeName::Other("CHARACTER")),
+const VARYING: Test = Test::NoType("CHARACTER_VARYING");
+/// The words after IS. The service's parser knows all of these types; IS takes those of attributes, and tells of the others by the name
+/// given here.
+const TESTS: &[(&[&str], Test)] = &[
+    (&["MISSING"], Test::Missing),
+    (&["NULL"], Test::Type(AttributeType::Null)),
+    (&["BOOL", "BOOLEAN"], Test::Type(AttributeType::Bool)),
+    (&["NUMERIC"], Test::Type(AttributeType::N)),
+    (&["STRING"], Test::Type(AttributeType::S)),
+    (&["BLOB"], Test::Type(AttributeType::B)),
+    (&["LIST"], Test::Type(AttributeType::L)),
+    (&["STRUCT", "TUPLE"], Test::Type(AttributeType::M)),
+    (&["SMALLINT", "INT2", "INTEGER2"], Test::NoType("SMALLINT")),
+    (&["INT4", "INTEGER4"], Test::NoType("INTEGER4")),
+    (&["INT8", "INTEGER8", "BIGINT"], Test::NoType("INTEGER8")),
+    (&["INT", "INTEGER"], Test::NoType("INTEGER")),
+    (&["FLOAT"], Test::NoType("FLOAT")),
+    (&["REAL"], Test::NoType("REAL")),
+    (&["DOUBLE"], Test::NoType("DOUBLE_PRECISION")),
+    (&["DECIMAL", "DEC"], Test::NoType("DECIMAL")),
+    (&["CHAR", "CHARACTER"], Test::NoType("CHARACTER")),
     (&["VARCHAR"], VARYING),
-    (&["SYMBOL"], TypeName::Other("SYMBOL")),
-    (&["CLOB"], TypeName::Other("CLOB")),
-    (&["TIMESTAMP"], TypeName::Other("TIMESTAMP")),
-    (&["DATE"], TypeName::Other("DATE")),
-    (&["TIME"], TypeName::Other("TIME")),
-    (&["SEXP"], TypeName::Other("SEXP")),
-    (&["BAG"], TypeName::Other("BAG")),
-    (&["ANY"], TypeName::Other("ANY")),
+    (&["SYMBOL"], Test::NoType("SYMBOL")),
+    (&["CLOB"], Test::NoType("CLOB")),
+    (&["TIMESTAMP"], Test::NoType("TIMESTAMP")),
+    (&["DATE"], Test::NoType("DATE")),
+    (&["TIME"], Test::NoType("TIME")),
+    (&["SEXP"], Test::NoType("SEXP")),
+    (&["BAG"], Test::NoType("BAG")),
+    (&["ANY"], Test::NoType("ANY")),
 ];
 
 /// How tightly an expression binds: what an operator takes as its operands.
@@ -300,21 +368,15 @@ impl Parser {
     }
 
     fn test(&mut self) -> Result<Test, StatementError> {
-        if self.accept_word("MISSING") {
-            return Ok(Test::Missing);
-        }
-        if self.accept_word("NULL") {
-            return Ok(Test::Null);
-        }
-        let found = TYPES.iter().find(|(words, _)| self.is_word_ahead(0, words));
-        let Some((_, type_name)) = found else { return Err(StatementError::Syntax("Expected type name")) };
+        let found = TESTS.iter().find(|(words, _)| self.is_word_ahead(0, words));
+        let Some((_, test)) = found else { return Err(StatementError::Syntax("Expected type name")) };
         self.advance();
-        match *type_name {
-            TypeName::Other("CHARACTER") if self.accept_word("VARYING") => return Ok(Test::Type(VARYING)),
-            TypeName::Other("DOUBLE_PRECISION") => self.accept_word("PRECISION"),
+        match *test {
+            Test::NoType("CHARACTER") if self.accept_word("VARYING") => return Ok(VARYING),
+            Test::NoType("DOUBLE_PRECISION") => self.accept_word("PRECISION"),
             _ => false,
         };
-        Ok(Test::Type(*type_name))
+        Ok(*test)
     }
 
     fn sums(&mut self) -> Result<Expression, StatementError> {
@@ -416,7 +478,7 @@ impl Parser {
         if let Some(node) = constant {
             return Ok(Expression { node: self.literal(node), place });
         }
-        if reserved::is_keyword(word) {
+        if is_keyword(word) {
             return Err(StatementError::Syntax("Unexpected keyword"));
         }
         if self.is_sign(1, Sign::Open) {
@@ -458,7 +520,7 @@ impl Parser {
     /// `fault` when something else stands here.
     pub fn name(&mut self, fault: StatementError) -> Result<String, StatementError> {
         let name = match self.kind() {
-            TokenKind::Word(word) if !reserved::is_keyword(word) => word.clone(),
+            TokenKind::Word(word) if !is_keyword(word) => word.clone(),
             TokenKind::Quoted(text) => text.clone(),
             _ => return Err(fault),
         };
@@ -482,11 +544,9 @@ impl Parser {
                 break;
             }
         }
-        let levels = 1 + rest.len();
-        if levels > DOCUMENT_PATH_LEVELS_MAX {
-            return Err(ExpressionFault::PathTooDeep(levels).into());
-        }
-        Ok(DocumentPath { head, rest })
+        let path = DocumentPath { head, rest };
+        check_levels(&path)?;
+        Ok(path)
     }
 
     /// The rest of `[n]` or `['name']`.

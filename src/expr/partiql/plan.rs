@@ -7,11 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use super::keys::equality;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode, encode_prefix, partition_digest, prefix_end};
 use crate::expr::KeySchemaView;
-use crate::expr::condition::{Condition, Operand};
+use crate::expr::condition::{Bound, Condition, Operand, join};
 use crate::expr::key_condition::check_value;
 use crate::expr::order::Comparator;
 use crate::model::error::{KeyError, StatementError};
@@ -146,7 +145,7 @@ impl Planner<'_> {
         match condition {
             Condition::And(list) | Condition::Or(list) => list.iter().any(|part| self.names_partition(part)),
             Condition::In { operand: Operand::Path(path), .. } => self.partition_place(path).is_some(),
-            other => equality(other).is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
+            other => other.equality().is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
         }
     }
 
@@ -157,46 +156,32 @@ impl Planner<'_> {
 
     /// What a condition says of a key attribute, if that is all that it says.
     fn key_test<'c>(&self, condition: &'c Condition) -> Result<Option<KeyTest<'c>>, Error> {
-        if let Some((name, value)) = equality(condition) {
-            return self.values(name, vec![value]);
+        if let Condition::In { operand: Operand::Path(path), list } = condition
+            && path.rest.is_empty()
+        {
+            let values: Option<Vec<&AttributeValue>> = list.iter().map(literal).collect();
+            return values.map_or(Ok(None), |values| self.values(&path.head, values));
         }
-        match condition {
-            Condition::In { operand: Operand::Path(path), list } if path.rest.is_empty() => {
-                let values: Option<Vec<&AttributeValue>> = list.iter().map(literal).collect();
-                values.map_or(Ok(None), |values| self.values(&path.head, values))
-            }
-            Condition::Compare { left: Operand::Path(path), comparator, right: Operand::Value(value) } => {
-                Ok(self.sort(path, &[value]).and_then(|()| comparison(*comparator, value)).map(|one| KeyTest::Sort(vec![one])))
-            }
-            Condition::Compare { left: Operand::Value(value), comparator, right: Operand::Path(path) } => {
-                let comparator = comparator.flipped();
-                Ok(self.sort(path, &[value]).and_then(|()| comparison(comparator, value)).map(|one| KeyTest::Sort(vec![one])))
-            }
-            Condition::Between { operand: Operand::Path(path), lower: Operand::Value(lower), upper: Operand::Value(upper) } => {
-                Ok(self
-                    .sort(path, &[lower, upper])
-                    .map(|()| KeyTest::Sort(vec![Interval::new(encoded(lower), prefix_end(&encoded(upper)))])))
-            }
-            Condition::BeginsWith { operand: Operand::Path(path), prefix: Operand::Value(prefix) } => {
-                let prefix = self.sort(path, &[prefix]).and_then(|()| encode_prefix(prefix));
-                Ok(prefix.map(|lower| KeyTest::Sort(vec![Interval::new(lower.clone(), prefix_end(&lower))])))
-            }
+        match condition.bound() {
+            Some((name, Bound::Compared(Comparator::Equal, value))) => self.values(name, vec![value]),
+            Some((name, bound)) if self.is_sort(name, bound) => Ok(interval(bound).map(|one| KeyTest::Sort(vec![one]))),
             _ => Ok(None),
         }
     }
 
     /// Is this the first sort key attribute, and are the values of its type?
-    fn sort(&self, path: &DocumentPath, values: &[&AttributeValue]) -> Option<()> {
-        let attribute = self.schema.sort.first()?;
-        let expected = attribute.attribute_type.as_attribute_type();
-        let fits = path.rest.is_empty() && path.head == attribute.name;
-        (fits && values.iter().all(|value| value.attribute_type() == expected)).then_some(())
+    fn is_sort(&self, name: &str, bound: Bound<'_>) -> bool {
+        let Some(attribute) = self.schema.sort.first().filter(|attribute| attribute.name == name) else { return false };
+        let fits = |value: &AttributeValue| value.attribute_type() == attribute.attribute_type.as_attribute_type();
+        match bound {
+            Bound::Compared(_, value) | Bound::BeginsWith(value) => fits(value),
+            Bound::Between(lower, upper) => fits(lower) && fits(upper),
+        }
     }
 
     /// An attribute that is one of some values.
     fn values<'c>(&self, name: &str, values: Vec<&'c AttributeValue>) -> Result<Option<KeyTest<'c>>, Error> {
-        if let Some(place) = self.schema.partition.iter().position(|attribute| attribute.name == name) {
-            let attribute = &self.schema.partition[place];
+        if let Some((place, attribute)) = self.schema.partition.iter().enumerate().find(|(_, attribute)| attribute.name == name) {
             values.iter().try_for_each(|value| check(attribute, value, PARTITION_KEY_BYTES_MAX, KeyError::PartitionTooLarge))?;
             return Ok(Some(KeyTest::Partition { place, values }));
         }
@@ -224,12 +209,7 @@ impl Planner<'_> {
     fn is_about_keys(&self, condition: &Condition) -> Result<bool, Error> {
         match condition {
             Condition::And(list) | Condition::Or(list) => {
-                for part in list {
-                    if self.is_about_keys(part)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
+                list.iter().try_fold(false, |is_it, part| Ok(is_it || self.is_about_keys(part)?))
             }
             other => Ok(self.key_test(other)?.is_some()),
         }
@@ -283,10 +263,7 @@ impl Planner<'_> {
     /// What is left to evaluate when the ranges are read: conditions that say more than they do.
     fn rest(&self, condition: &Condition) -> Option<Condition> {
         match condition {
-            Condition::And(list) => {
-                let mut rest: Vec<Condition> = list.iter().filter_map(|part| self.rest(part)).collect();
-                if rest.len() > 1 { Some(Condition::And(rest)) } else { rest.pop() }
-            }
+            Condition::And(list) => join(list.iter().filter_map(|part| self.rest(part)).collect(), Condition::And),
             Condition::Or(list) if list.iter().all(|part| self.rest(part).is_none()) => None,
             other => match self.key_test(other) {
                 Ok(Some(_)) => None,
@@ -340,14 +317,20 @@ fn intersection(one: &Interval, other: &Interval) -> Option<Interval> {
     upper.as_ref().is_none_or(|upper| lower < *upper).then_some(Interval { lower, upper, is_value })
 }
 
-fn comparison(comparator: Comparator, value: &AttributeValue) -> Option<Interval> {
-    let value = encoded(value);
-    Some(match comparator {
-        Comparator::Less => Interval::new(Vec::new(), Some(value)),
-        Comparator::LessOrEqual => Interval::new(Vec::new(), prefix_end(&value)),
-        Comparator::Greater => Interval::new(prefix_end(&value)?, None),
-        Comparator::GreaterOrEqual => Interval::new(value, None),
-        Comparator::Equal | Comparator::NotEqual => return None,
+/// The sort keys that a bound leaves; `None` for what is no interval, and for a prefix of which no key is made.
+fn interval(bound: Bound<'_>) -> Option<Interval> {
+    Some(match bound {
+        Bound::Compared(Comparator::Less, value) => Interval::new(Vec::new(), Some(encoded(value))),
+        Bound::Compared(Comparator::LessOrEqual, value) => Interval::new(Vec::new(), prefix_end(&encoded(value))),
+        Bound::Compared(Comparator::Greater, value) => Interval::new(prefix_end(&encoded(value))?, None),
+        Bound::Compared(Comparator::GreaterOrEqual, value) => Interval::new(encoded(value), None),
+        Bound::Compared(Comparator::Equal | Comparator::NotEqual, _) => return None,
+        Bound::Between(lower, upper) => Interval::new(encoded(lower), prefix_end(&encoded(upper))),
+        Bound::BeginsWith(prefix) => {
+            let lower = encode_prefix(prefix)?;
+            let upper = prefix_end(&lower);
+            Interval::new(lower, upper)
+        }
     })
 }
 

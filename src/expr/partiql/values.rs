@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::syntax::{Expression, ExpressionNode};
+use super::parse_expression::{Expression, ExpressionNode};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::{StatementError, ValueError};
 use crate::model::limits::NESTING_LEVELS_MAX;
@@ -77,26 +77,18 @@ impl<'p> Values<'p> {
     /// Is this something that [`Self::value`] may turn into a value, rather than a path or a call?
     #[must_use]
     pub fn is_literal(expression: &Expression) -> bool {
-        match &expression.node {
+        matches!(
+            &expression.node,
             ExpressionNode::Text(_)
-            | ExpressionNode::Number(_)
-            | ExpressionNode::Boolean(_)
-            | ExpressionNode::Null
-            | ExpressionNode::Parameter(_)
-            | ExpressionNode::List(_)
-            | ExpressionNode::Bag(_)
-            | ExpressionNode::Tuple(_)
-            | ExpressionNode::Negative(_) => true,
-            ExpressionNode::Path(_)
-            | ExpressionNode::Call { .. }
-            | ExpressionNode::Binary { .. }
-            | ExpressionNode::Between { .. }
-            | ExpressionNode::In { .. }
-            | ExpressionNode::Is { .. }
-            | ExpressionNode::Not(_)
-            | ExpressionNode::And(_)
-            | ExpressionNode::Or(_) => false,
-        }
+                | ExpressionNode::Number(_)
+                | ExpressionNode::Boolean(_)
+                | ExpressionNode::Null
+                | ExpressionNode::Parameter(_)
+                | ExpressionNode::List(_)
+                | ExpressionNode::Bag(_)
+                | ExpressionNode::Tuple(_)
+                | ExpressionNode::Negative(_)
+        )
     }
 
     fn value_at(&self, expression: &Expression, way: &Way<'_>) -> Result<AttributeValue, StatementError> {
@@ -122,16 +114,7 @@ impl<'p> Values<'p> {
             }
             ExpressionNode::Bag(elements) => bag(elements, way),
             ExpressionNode::Tuple(members) => self.members(members, way, true).map(AttributeValue::M),
-            ExpressionNode::Parameter(_)
-            | ExpressionNode::Path(_)
-            | ExpressionNode::Call { .. }
-            | ExpressionNode::Binary { .. }
-            | ExpressionNode::Between { .. }
-            | ExpressionNode::In { .. }
-            | ExpressionNode::Is { .. }
-            | ExpressionNode::Not(_)
-            | ExpressionNode::And(_)
-            | ExpressionNode::Or(_) => Err(unsupported(expression, way)),
+            _ => Err(unsupported(expression, way)),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Difficulty: every action reads the item as it was, and indexes of lists mean the positions of that item, while removed elements
 //! close up and elements set beyond the end follow each other. So the new values are made first, from the old item alone, then
-//! all changes are gathered in a tree by path, and each list of the tree changes in one step: elements in place, then removals,
+//! the tree of the paths is gone through, and each list of it changes in one step: elements in place, then removals,
 //! then what is appended, in the order of the indexes.
 
 use std::borrow::Cow;
@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use super::{Action, Effect, Origin, SetValue, Term, Update};
+use crate::expr::path::PathNode;
 use crate::model::error::{UpdateError, ValueError};
 use crate::model::limits::ITEM_BYTES_MAX;
-use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement};
+use crate::model::{AttributeValue, Error, Item};
 
 /// An empty list's own bytes (docs/dynamodb.md 5.1).
 const LIST_BYTES: usize = 3;
@@ -23,59 +24,45 @@ enum Written {
     Remove,
 }
 
-/// A place that changes, or through which the way to one goes.
-enum ChangeNode<'u> {
-    Leaf(Written),
-    Map(BTreeMap<&'u str, ChangeNode<'u>>),
-    List(BTreeMap<usize, ChangeNode<'u>>),
-}
-
 impl Update {
     /// The item after the update. `old` is the item, or its key attributes alone where there is none, and then `exists` is false.
     ///
     /// # Errors
     /// [`UpdateError`], and [`ValueError`] for a number out of range.
     pub fn apply(&self, old: &Item, exists: bool) -> Result<Item, Error> {
-        let mut changes = Vec::with_capacity(self.actions.len());
+        let mut changes = Changes(Vec::with_capacity(self.actions.len()));
         let mut room = Room(ITEM_BYTES_MAX);
         for action in &self.actions {
-            if let Some(change) = self.change(action, old, &mut room)? {
-                changes.push((&action.path, change));
-            }
-        }
-        if !exists {
-            // There is nothing to remove from, so that its path cannot be wrong.
-            changes.retain(|(_, change)| matches!(change, Written::Put(_)));
+            let change = self.change(action, old, &mut room)?;
+            // There may be nothing to remove from, so that its path cannot be wrong.
+            changes.0.push(Some(change).filter(|change| exists || matches!(change, Written::Put(_))));
         }
         let mut new = old.clone();
-        change_map(&mut new.0, tree(changes)?)?;
+        changes.change_map(&mut new.0, &self.touched.heads)?;
         Ok(new)
     }
 
-    /// What an action does to the old item; `None` when nothing.
-    fn change(&self, action: &Action, old: &Item, room: &mut Room) -> Result<Option<Written>, Error> {
+    /// What an action does to the old item.
+    fn change(&self, action: &Action, old: &Item, room: &mut Room) -> Result<Written, Error> {
         let current = || action.path.resolve_in(old);
         Ok(match &action.effect {
-            Effect::Set(value) => Some(Written::Put(set_value(value, old, room)?)),
-            Effect::Remove => Some(Written::Remove),
+            Effect::Set(value) => Written::Put(set_value(value, old, room)?),
+            Effect::Remove => Written::Remove,
             Effect::Add(operand) => {
                 // A sum may be shorter than its parts; a union or a list is not.
                 if !matches!(operand, AttributeValue::N(_)) {
                     room.take(operand.size())?;
                 }
-                Some(Written::Put(match current() {
+                Written::Put(match current() {
                     None => operand.clone(),
                     Some(current) => add(current, operand)?.ok_or_else(|| self.mismatch())?,
-                }))
+                })
             }
-            Effect::Delete(operand) => match current() {
-                // Its parent must be there all the same.
-                None => Some(Written::Remove),
-                Some(current) => match difference(current, operand).ok_or_else(|| self.mismatch())? {
-                    Some(rest) => Some(Written::Put(rest)),
-                    None => Some(Written::Remove),
-                },
-            },
+            // The parent of a set that is not there must be there all the same.
+            Effect::Delete(operand) => {
+                let rest = current().map(|current| difference(current, operand).ok_or_else(|| self.mismatch())).transpose()?;
+                rest.flatten().map_or(Written::Remove, Written::Put)
+            }
         })
     }
 
@@ -177,95 +164,74 @@ fn without<T: Ord + Clone>(set: &[T], members: &[T]) -> Option<Vec<T>> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// The changes by path. That no path overlaps or contradicts another is known of an [`Update`].
-fn tree(changes: Vec<(&DocumentPath, Written)>) -> Result<BTreeMap<&str, ChangeNode<'_>>, UpdateError> {
-    let mut top = BTreeMap::new();
-    for (path, change) in changes {
-        match path.rest.split_first() {
-            None => {
-                top.insert(path.head.as_str(), ChangeNode::Leaf(change));
-            }
-            Some((first, rest)) => {
-                let node = top.entry(path.head.as_str()).or_insert_with(|| ChangeNode::for_step(first));
-                node.insert(first, rest, change)?;
-            }
-        }
-    }
-    Ok(top)
-}
+/// The changes of an update's actions, each by the action's number; `None` where nothing happens.
+struct Changes(Vec<Option<Written>>);
 
-impl<'u> ChangeNode<'u> {
-    /// An empty container that has this kind of step.
-    fn for_step(step: &PathElement) -> Self {
-        match step {
-            PathElement::Name(_) => Self::Map(BTreeMap::new()),
-            PathElement::Index(_) => Self::List(BTreeMap::new()),
+impl Changes {
+    /// True if something happens at a place or below it.
+    fn reach(&self, node: &PathNode) -> bool {
+        match node.ends {
+            true => matches!(self.0.get(node.first), Some(Some(_))),
+            false => node.map.values().chain(node.list.values()).any(|child| self.reach(child)),
         }
     }
 
-    /// Puts a change below this node.
-    fn insert(&mut self, step: &'u PathElement, rest: &'u [PathElement], change: Written) -> Result<(), UpdateError> {
-        let next = rest.split_first();
-        let new = match next {
-            // Stands in until the change is put in its place below.
-            None => Self::Leaf(Written::Remove),
-            Some((following, _)) => Self::for_step(following),
-        };
-        let child = match (self, step) {
-            (Self::Map(children), PathElement::Name(name)) => children.entry(name).or_insert(new),
-            (Self::List(children), PathElement::Index(index)) => children.entry(*index).or_insert(new),
-            _ => return Err(UpdateError::InvalidPath),
-        };
-        match next {
-            None => {
-                *child = Self::Leaf(change);
-                Ok(())
-            }
-            Some((following, rest)) => child.insert(following, rest, change),
-        }
+    /// What happens at this very place.
+    fn take(&mut self, node: &PathNode) -> Option<Written> {
+        self.0.get_mut(node.first).filter(|_| node.ends).and_then(Option::take)
     }
 
     /// Changes what is inside a value, which must be a container of this kind.
-    fn change_inside(self, value: &mut AttributeValue) -> Result<(), UpdateError> {
-        match (self, value) {
-            (Self::Map(children), AttributeValue::M(map)) => change_map(map, children),
-            (Self::List(children), AttributeValue::L(list)) => change_list(list, children),
+    fn change_inside(&mut self, node: &PathNode, value: &mut AttributeValue) -> Result<(), UpdateError> {
+        match value {
+            AttributeValue::M(map) if node.list.is_empty() => self.change_map(map, &node.map),
+            AttributeValue::L(list) if node.map.is_empty() => self.change_list(list, &node.list),
             _ => Err(UpdateError::InvalidPath),
         }
     }
-}
 
-fn change_map(map: &mut BTreeMap<String, AttributeValue>, children: BTreeMap<&str, ChangeNode<'_>>) -> Result<(), UpdateError> {
-    for (name, node) in children {
-        match node {
-            ChangeNode::Leaf(Written::Put(value)) => {
-                map.insert(name.to_owned(), value);
+    fn change_map(
+        &mut self,
+        map: &mut BTreeMap<String, AttributeValue>,
+        children: &BTreeMap<String, PathNode>,
+    ) -> Result<(), UpdateError> {
+        for (name, node) in children {
+            if !self.reach(node) {
+                continue;
             }
-            ChangeNode::Leaf(Written::Remove) => {
-                map.remove(name);
+            match self.take(node) {
+                Some(Written::Put(value)) => {
+                    map.insert(name.clone(), value);
+                }
+                Some(Written::Remove) => {
+                    map.remove(name);
+                }
+                None => self.change_inside(node, map.get_mut(name).ok_or(UpdateError::InvalidPath)?)?,
             }
-            inner => inner.change_inside(map.get_mut(name).ok_or(UpdateError::InvalidPath)?)?,
         }
+        Ok(())
     }
-    Ok(())
-}
 
-fn change_list(list: &mut Vec<AttributeValue>, children: BTreeMap<usize, ChangeNode<'_>>) -> Result<(), UpdateError> {
-    let mut appended = Vec::new();
-    let mut removed = Vec::new();
-    for (index, node) in children {
-        match (node, list.get_mut(index)) {
-            (ChangeNode::Leaf(Written::Put(value)), Some(element)) => *element = value,
-            (ChangeNode::Leaf(Written::Put(value)), None) => appended.push(value),
-            (ChangeNode::Leaf(Written::Remove), Some(_)) => removed.push(index),
-            (ChangeNode::Leaf(Written::Remove), None) => {}
-            (inner, Some(element)) => inner.change_inside(element)?,
-            (_, None) => return Err(UpdateError::InvalidPath),
+    fn change_list(&mut self, list: &mut Vec<AttributeValue>, children: &BTreeMap<usize, PathNode>) -> Result<(), UpdateError> {
+        let mut appended = Vec::new();
+        let mut removed = Vec::new();
+        for (&index, node) in children {
+            if !self.reach(node) {
+                continue;
+            }
+            match (self.take(node), list.get_mut(index)) {
+                (Some(Written::Put(value)), Some(element)) => *element = value,
+                (Some(Written::Put(value)), None) => appended.push(value),
+                (Some(Written::Remove), Some(_)) => removed.push(index),
+                (Some(Written::Remove), None) => {}
+                (None, Some(element)) => self.change_inside(node, element)?,
+                (None, None) => return Err(UpdateError::InvalidPath),
+            }
         }
+        let old = mem::take(list);
+        let kept = old.into_iter().enumerate().filter(|(index, _)| removed.binary_search(index).is_err());
+        list.extend(kept.map(|(_, element)| element));
+        list.append(&mut appended);
+        Ok(())
     }
-    let old = mem::take(list);
-    let kept = old.into_iter().enumerate().filter(|(index, _)| removed.binary_search(index).is_err());
-    list.extend(kept.map(|(_, element)| element));
-    list.append(&mut appended);
-    Ok(())
 }

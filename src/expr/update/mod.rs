@@ -1,28 +1,366 @@
-//! UpdateExpression (docs/dynamodb.md 7.8, 7.10, 7.11), in stages: `syntax` as parsed, [`Update`] with names and values in place and
-//! everything checked that needs no item, [`Update::apply`] on an item.
+//! UpdateExpression (docs/dynamodb.md 7.8, 7.9, 7.10): [`Update`] with names and values in place and everything checked that needs no item,
+//! and its parser. [`Update::apply`] carries it out (docs/dynamodb.md 7.11).
 
-mod action;
 mod apply;
-mod check;
-mod parse;
-mod syntax;
 
-pub use action::{Action, Effect, Origin, SetValue, Term, Update};
-pub(super) use check::check_literal;
-
+use super::condition;
+use super::lexer::{Token, TokenKind};
+use super::order::Comparator;
+use super::parse::{Language, Operand, Parser, Stage};
+use super::path::PathTree;
 use super::placeholders::{PlaceholderUse, Scope};
 use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
-use crate::model::error::expression::ExpressionParameter;
+use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
+use crate::model::{AttributeType, AttributeValue, DocumentPath, Item, KeySchema};
+
+/// A term of SET.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Term {
+    Path(DocumentPath),
+    Value(AttributeValue),
+    IfNotExists(DocumentPath, Box<Term>),
+    ListAppend(Box<Term>, Box<Term>),
+}
+
+/// The right-hand side of SET.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetValue {
+    Term(Term),
+    Plus(Term, Term),
+    Minus(Term, Term),
+}
+
+/// What happens at one document path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    Set(SetValue),
+    Remove,
+    /// A number or a set; a list too in `AttributeUpdates`, which appends it.
+    Add(AttributeValue),
+    /// Members of a set.
+    Delete(AttributeValue),
+}
+
+/// One action of an update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    pub path: DocumentPath,
+    pub effect: Effect,
+}
+
+/// Which parameter the actions come from: the texts of some errors differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    Expression,
+    AttributeUpdates,
+}
+
+/// An update that can be applied: no path is a prefix of another, and no container is taken for both a map and a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Update {
+    actions: Vec<Action>,
+    touched: PathTree,
+    origin: Origin,
+}
+
+impl Update {
+    /// Checks the paths against each other.
+    ///
+    /// # Errors
+    /// Overlap or conflict.
+    pub fn new(actions: Vec<Action>, origin: Origin) -> Result<Self, ExpressionFault> {
+        let paths: Vec<DocumentPath> = actions.iter().map(|action| action.path.clone()).collect();
+        Ok(Self { touched: PathTree::new(&paths)?, actions, origin })
+    }
+
+    /// An update of distinct top-level attributes, in the words of AttributeUpdates.
+    #[must_use]
+    pub fn of_attributes(actions: Vec<Action>) -> Self {
+        let touched = PathTree::of_attributes(actions.iter().map(|action| action.path.head.as_str()));
+        Self { actions, touched, origin: Origin::AttributeUpdates }
+    }
+
+    #[must_use]
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// The paths that are updated, in the order written.
+    pub fn targets(&self) -> impl Iterator<Item = &DocumentPath> {
+        self.actions.iter().map(|action| &action.path)
+    }
+
+    /// Every document path: those updated and those read.
+    #[must_use]
+    pub fn paths(&self) -> Vec<&DocumentPath> {
+        let mut paths = Vec::new();
+        for action in &self.actions {
+            paths.push(&action.path);
+            match &action.effect {
+                Effect::Set(SetValue::Term(term)) => term.collect_paths(&mut paths),
+                Effect::Set(SetValue::Plus(left, right) | SetValue::Minus(left, right)) => {
+                    left.collect_paths(&mut paths);
+                    right.collect_paths(&mut paths);
+                }
+                Effect::Remove | Effect::Add(_) | Effect::Delete(_) => {}
+            }
+        }
+        paths
+    }
+
+    /// Does the update leave no item where there was none? It does when it only removes.
+    #[must_use]
+    pub fn only_removes(&self) -> bool {
+        let removes = |action: &Action| matches!(action.effect, Effect::Remove | Effect::Delete(_));
+        !self.actions.is_empty() && self.actions.iter().all(removes)
+    }
+
+    /// The first key attribute that an action updates.
+    #[must_use]
+    pub fn key_attribute<'k>(&self, key: &'k KeySchema) -> Option<&'k str> {
+        let mut attributes = key.attributes().map(|attribute| attribute.name.as_str());
+        attributes.find(|name| self.targets().any(|path| path.head == *name))
+    }
+
+    /// The part of an item at the paths that are updated: what UPDATED_OLD and UPDATED_NEW return.
+    #[must_use]
+    pub fn touched(&self, item: &Item) -> Item {
+        self.touched.select(item)
+    }
+}
+
+impl Term {
+    /// `list_append(…)` of two terms.
+    ///
+    /// # Errors
+    /// A term that is `list_append` itself, or a literal that is no list.
+    pub(super) fn list_append(lists: [Self; 2]) -> Result<Self, ExpressionFault> {
+        for list in &lists {
+            list.check_no_list()?;
+            list.check_literal(LIST_APPEND, AttributeType::L)?;
+        }
+        let [first, second] = lists.map(Box::new);
+        Ok(Self::ListAppend(first, second))
+    }
+
+    /// `list_append` stands alone.
+    fn check_no_list(&self) -> Result<(), ExpressionFault> {
+        match self {
+            Self::ListAppend(..) => Err(ExpressionFault::FunctionMisused(LIST_APPEND.to_owned())),
+            Self::Path(_) | Self::Value(_) | Self::IfNotExists(..) => Ok(()),
+        }
+    }
+
+    /// A literal operand must be of the type.
+    ///
+    /// # Errors
+    /// `OperandType` when it is of another; paths and calls are seen when there is an item.
+    pub(super) fn check_literal(&self, function: &str, expected: AttributeType) -> Result<(), ExpressionFault> {
+        match self {
+            Self::Value(value) if value.attribute_type() != expected => {
+                let operand = value.attribute_type().tag().to_owned();
+                Err(ExpressionFault::OperandType { function: function.to_owned(), operand })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn collect_paths<'t>(&'t self, paths: &mut Vec<&'t DocumentPath>) {
+        match self {
+            Self::Path(path) => paths.push(path),
+            Self::Value(_) => {}
+            Self::IfNotExists(path, default) => {
+                paths.push(path);
+                default.collect_paths(paths);
+            }
+            Self::ListAppend(first, second) => {
+                first.collect_paths(paths);
+                second.collect_paths(paths);
+            }
+        }
+    }
+}
+
+pub(super) const IF_NOT_EXISTS: &str = "if_not_exists";
+pub(super) const LIST_APPEND: &str = "list_append";
+
+/// `if_not_exists` may nest, and 4 KB hold at most 240 of them.
+const LANGUAGE: Language = Language {
+    call_depth_max: 250,
+    is_keyword: |token, is_call| !is_call && section(token).is_some(),
+    reserved: Stage::EarlyReserved,
+    names: Stage::Names,
+    values: Stage::Values,
+};
+
+/// The keywords that begin sections.
+const SECTIONS: [&str; 4] = ["SET", "REMOVE", "ADD", "DELETE"];
+
+/// The section that a keyword begins.
+fn section(token: Token<'_>) -> Option<&'static str> {
+    SECTIONS.into_iter().find(|word| token.is_keyword(word))
+}
 
 /// Parses an UpdateExpression; placeholders it names count as used.
 ///
 /// # Errors
 /// `Invalid UpdateExpression: …` ([`ExpressionError::Invalid`]), the first in the order of docs/dynamodb.md 7.9.
 pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Update, ExpressionError> {
-    let mut scope = Scope::new(placeholders, used);
-    let update = parse::parse(text).and_then(|parsed| check::resolve(&parsed, &mut scope));
+    let update = parsed(text, &mut Scope::new(placeholders, used)).map_err(|fault| match fault {
+        ExpressionFault::TooLong(_) => ExpressionFault::UpdateTooLong,
+        other => other,
+    });
     update.map_err(|fault| ExpressionError::Invalid { parameter: ExpressionParameter::Update, fault })
+}
+
+fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> {
+    let mut parser = Parser::new(text, &LANGUAGE, scope)?;
+    let mut actions = Vec::new();
+    let mut seen = Vec::new();
+    while seen.is_empty() || parser.tokens.peek().kind != TokenKind::End {
+        let Some(word) = section(parser.tokens.peek()) else { return Err(parser.tokens.syntax_error()) };
+        parser.tokens.advance();
+        if seen.contains(&word) {
+            parser.noted::<()>(Stage::Places, Err(ExpressionFault::RepeatedSection(word)));
+        }
+        seen.push(word);
+        actions.push(action(&mut parser, word)?);
+        while parser.tokens.accept(TokenKind::Comma) {
+            actions.push(action(&mut parser, word)?);
+        }
+    }
+    parser.finish(Stage::Paths, Update::new(actions, Origin::Expression))
+}
+
+/// An action of a section.
+fn action(parser: &mut Parser<'_, '_, '_>, section_word: &'static str) -> Result<Action, ExpressionFault> {
+    // The keyword of a section begins no path.
+    if section(parser.tokens.peek()).is_some() {
+        return Err(parser.tokens.syntax_error());
+    }
+    let path = parser.path()?;
+    let effect = match section_word {
+        "SET" => {
+            parser.tokens.expect(TokenKind::Comparator(Comparator::Equal))?;
+            let value = set_value(parser)?;
+            parser.noted(Stage::Meaning, value).map_or(Effect::Remove, Effect::Set)
+        }
+        "REMOVE" => Effect::Remove,
+        "ADD" => Effect::Add(operand(parser, section_word, |of| of == AttributeType::N || is_set(of))?),
+        _ => Effect::Delete(operand(parser, section_word, is_set)?),
+    };
+    Ok(Action { path, effect })
+}
+
+/// What ADD or DELETE is given. A type that it does not take is noted.
+fn operand(
+    parser: &mut Parser<'_, '_, '_>,
+    operator: &'static str,
+    allowed: fn(AttributeType) -> bool,
+) -> Result<AttributeValue, ExpressionFault> {
+    let value = parser.value()?;
+    let found = value.attribute_type();
+    if !allowed(found) {
+        let fault = ExpressionFault::ActionOperandType { operator, operand: long_name(found) };
+        parser.noted::<()>(Stage::Operands, Err(fault));
+    }
+    Ok(value)
+}
+
+/// True for a type of sets.
+pub(super) fn is_set(attribute_type: AttributeType) -> bool {
+    matches!(attribute_type, AttributeType::Ss | AttributeType::Ns | AttributeType::Bs)
+}
+
+/// A type as errors of ADD and DELETE name it.
+fn long_name(attribute_type: AttributeType) -> &'static str {
+    match attribute_type {
+        AttributeType::S => "STRING",
+        AttributeType::N => "NUMBER",
+        AttributeType::B => "BINARY",
+        AttributeType::Bool => "BOOLEAN",
+        AttributeType::Null => "NULL",
+        AttributeType::Ss => "STRING_SET",
+        AttributeType::Ns => "NUMBER_SET",
+        AttributeType::Bs => "BINARY_SET",
+        AttributeType::L => "LIST",
+        AttributeType::M => "MAP",
+    }
+}
+
+/// The right-hand side of SET, or what is wrong with its operands. A `(` may open the whole or its first term: which, is known when it
+/// closes.
+///
+/// # Errors
+/// Syntax.
+fn set_value(parser: &mut Parser<'_, '_, '_>) -> Result<Result<SetValue, ExpressionFault>, ExpressionFault> {
+    let mut open = parser.open();
+    let left = parser.bare_operand(0)?;
+    let around_all = open;
+    // Those that close here stand around the first term, the others around the whole.
+    while open > 0 && parser.tokens.accept(TokenKind::Close) {
+        open -= 1;
+        let may_end = open == 0 || matches!(parser.tokens.peek().kind, TokenKind::Close | TokenKind::Plus | TokenKind::Minus);
+        if around_all - open > 1 && may_end {
+            return Err(ExpressionFault::RedundantParentheses);
+        }
+    }
+    let operator: Option<(&str, OfTwo)> = match parser.tokens.peek().kind {
+        TokenKind::Plus => Some(("+", SetValue::Plus)),
+        TokenKind::Minus => Some(("-", SetValue::Minus)),
+        _ => None,
+    };
+    let value = match operator {
+        Some((sign, make)) => {
+            parser.tokens.advance();
+            parser.operators += 1;
+            let right = parser.operand(0)?;
+            sum(sign, make, left, right)
+        }
+        None => term(left).map(SetValue::Term),
+    };
+    parser.close(open, false)?;
+    Ok(value)
+}
+
+/// A value of two terms.
+type OfTwo = fn(Term, Term) -> SetValue;
+
+/// A sum or a difference of two operands.
+fn sum(sign: &str, make: OfTwo, left: Operand<'_>, right: Operand<'_>) -> Result<SetValue, ExpressionFault> {
+    let (left, right) = (term(left)?, term(right)?);
+    for term in [&left, &right] {
+        term.check_no_list()?;
+        term.check_literal(sign, AttributeType::N)?;
+    }
+    Ok(make(left, right))
+}
+
+fn term(operand: Operand<'_>) -> Result<Term, ExpressionFault> {
+    let call = match operand {
+        Operand::Path(path) => return Ok(Term::Path(path)),
+        Operand::Value(value) => return Ok(Term::Value(value)),
+        Operand::Call(call) => call,
+    };
+    let function = call.function.to_owned();
+    if condition::functions().any(|known| known == function) {
+        return Err(ExpressionFault::FunctionOfOther { language: "an update", function });
+    }
+    let count = call.operands.len();
+    let Ok([first, second]) = <[Operand<'_>; 2]>::try_from(call.operands) else {
+        return Err(ExpressionFault::OperandCount { function, count });
+    };
+    if function != IF_NOT_EXISTS {
+        return Term::list_append([term(first)?, term(second)?]);
+    }
+    let Operand::Path(path) = first else { return Err(ExpressionFault::PathRequired(function)) };
+    let other = term(second)?;
+    other.check_no_list()?;
+    if matches!(&other, Term::Path(same) if *same == path) {
+        return Err(ExpressionFault::SameOperand { operator: function, operand: path.to_string() });
+    }
+    Ok(Term::IfNotExists(path, Box::new(other)))
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
-//! WHERE as a [`Condition`], with the checks of the condition language.
+//! WHERE as a [`Condition`], SET and REMOVE as an [`Update`], with the checks of the API's own expressions.
 
-use super::syntax::{Expression, ExpressionNode, Operator, Test, TypeName};
+use super::parse::UpdateClause;
+use super::parse_expression::{Expression, ExpressionNode, Operator, Test};
 use super::values::Values;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::order::Comparator;
+use crate::expr::update::{Action, Effect, IF_NOT_EXISTS, LIST_APPEND, Origin, SetValue, Term, Update, is_set};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::StatementError;
+use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
 
@@ -126,19 +129,95 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
 }
 
 fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, StatementError> {
-    let of_type = |attribute_type| Ok(Condition::AttributeType { operand: operand(tested, values)?, attribute_type });
     match test {
         Test::Missing => match operand(tested, values)? {
             Operand::Path(path) => Ok(Condition::AttributeNotExists(path)),
             Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Err(StatementError::NotACondition(tested.place)),
         },
-        Test::Null => of_type(AttributeType::Null),
-        Test::Type(TypeName::Boolean) => of_type(AttributeType::Bool),
-        Test::Type(TypeName::Number) => of_type(AttributeType::N),
-        Test::Type(TypeName::Text) => of_type(AttributeType::S),
-        Test::Type(TypeName::Blob) => of_type(AttributeType::B),
-        Test::Type(TypeName::List) => of_type(AttributeType::L),
-        Test::Type(TypeName::Tuple) => of_type(AttributeType::M),
-        Test::Type(TypeName::Other(what)) => Err(StatementError::IsType { what, place: tested.place }),
+        Test::Type(attribute_type) => Ok(Condition::AttributeType { operand: operand(tested, values)?, attribute_type }),
+        Test::NoType(what) => Err(StatementError::IsType { what, place: tested.place }),
     }
+}
+
+/// The update that the clauses are.
+///
+/// # Errors
+/// Paths that overlap; functions and operators with operands that they do not take.
+pub fn update(changes: &[UpdateClause], values: Values<'_>) -> Result<Update, StatementError> {
+    let mut actions = Vec::with_capacity(changes.len());
+    for change in changes {
+        actions.push(match change {
+            UpdateClause::Remove(path) => Action { path: document_path(path)?, effect: Effect::Remove },
+            UpdateClause::Set(path, value) => Action { path: document_path(path)?, effect: effect(path, value, values)? },
+        });
+    }
+    Ok(Update::new(actions, Origin::Expression)?)
+}
+
+fn effect(target: &DocumentPath, value: &Expression, values: Values<'_>) -> Result<Effect, StatementError> {
+    match &value.node {
+        ExpressionNode::Call { name, arguments } if name == "set_add" => {
+            set_operand("SET_ADD", (target, value), arguments, values).map(Effect::Add)
+        }
+        ExpressionNode::Call { name, arguments } if name == "set_delete" => {
+            set_operand("SET_DELETE", (target, value), arguments, values).map(Effect::Delete)
+        }
+        ExpressionNode::Binary { left, operator, right } => {
+            let (sign, set): (_, fn(Term, Term) -> SetValue) = match operator {
+                Operator::Plus => ("+", SetValue::Plus),
+                Operator::Minus => ("-", SetValue::Minus),
+                Operator::Compare(_) => {
+                    return Err(StatementError::Unsupported { what: "a comparison in SET", place: value.place });
+                }
+            };
+            let (left, right) = (term(left, values)?, term(right, values)?);
+            for operand in [&left, &right] {
+                operand.check_literal(sign, AttributeType::N)?;
+            }
+            Ok(Effect::Set(set(left, right)))
+        }
+        _ => Ok(Effect::Set(SetValue::Term(term(value, values)?))),
+    }
+}
+
+/// The second operand of SET_ADD and SET_DELETE, the first of which is what they change.
+fn set_operand(
+    function: &'static str,
+    (target, call): (&DocumentPath, &Expression),
+    arguments: &[Expression],
+    values: Values<'_>,
+) -> Result<AttributeValue, StatementError> {
+    let [first, second] = arguments else { return Err(StatementError::SetArguments { function, place: call.place }) };
+    if !matches!(&first.node, ExpressionNode::Path(path) if path == target) {
+        return Err(StatementError::SetTarget { function, place: call.place });
+    }
+    // The service points at the first of the two.
+    let refused = StatementError::SetOperand { function, place: first.place };
+    if !Values::is_literal(second) {
+        return Err(refused);
+    }
+    let set = values.value(second)?;
+    if is_set(set.attribute_type()) { Ok(set) } else { Err(refused) }
+}
+
+fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementError> {
+    let (name, arguments) = match &expression.node {
+        ExpressionNode::Path(path) => return Ok(Term::Path(document_path(path)?)),
+        ExpressionNode::Call { name, arguments } => (name.as_str(), arguments),
+        ExpressionNode::Binary { .. } => {
+            return Err(StatementError::Unsupported { what: "more than one + or -", place: expression.place });
+        }
+        _ => return Ok(Term::Value(values.value(expression)?)),
+    };
+    if ![LIST_APPEND, IF_NOT_EXISTS].contains(&name) {
+        return Err(StatementError::UnknownFunction { name: name.to_owned(), place: expression.place });
+    }
+    let [first, second] = arguments.as_slice() else {
+        return Err(ExpressionFault::OperandCount { function: name.to_owned(), count: arguments.len() }.into());
+    };
+    if name == LIST_APPEND {
+        return Ok(Term::list_append([term(first, values)?, term(second, values)?])?);
+    }
+    let ExpressionNode::Path(path) = &first.node else { return Err(ExpressionFault::PathRequired(name.to_owned()).into()) };
+    Ok(Term::IfNotExists(document_path(path)?, Box::new(term(second, values)?)))
 }
