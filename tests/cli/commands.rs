@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::support::daemon::{DDBFS, Mount, check, free_address, post, texts};
+use crate::support::wait::until;
 
 fn ddbfs(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
     let mut child = Command::new(DDBFS)
@@ -262,11 +263,7 @@ fn sigterm_ends_the_mount_cleanly() {
     mount.ok("echo '{\"Age\":9}' > Pets/items/Dog/Rex.json");
     let status = Command::new("kill").arg("-TERM").arg(mount.pid().to_string()).status().unwrap();
     assert!(status.success());
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while mount.point().join("README.md").exists() {
-        assert!(std::time::Instant::now() < deadline, "still mounted after SIGTERM");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("SIGTERM unmounts", || !mount.point().join("README.md").exists());
     assert!(check(&mount.data()).0);
 }
 
@@ -295,11 +292,7 @@ fn heat_is_of_all_processes_and_outlives_a_kill() {
     // The mount's own is stored some seconds after it was counted, and a kill then loses nothing.
     mount.ok("echo '{}' > Pets/items/Ant/mine.json");
     assert_eq!(mount.ok(hot), "31.0\n");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while count_of_stored(&mount.data()) < before + 31.0 {
-        assert!(std::time::Instant::now() < deadline, "not stored");
-        std::thread::sleep(std::time::Duration::from_millis(200));
-    }
+    until("the mount stores its own", || count_of_stored(&mount.data()) >= before + 31.0);
     mount.kill();
     mount.start(&[]);
     assert_eq!(mount.ok(hot), "31.0\n");
@@ -502,9 +495,7 @@ fn delays_are_those_of_the_service() {
         .unwrap();
     let item = r#"{"UserId":{"S":"u"},"GameTitle":{"S":"New Game"},"TopScore":{"N":"1"}}"#;
     let put = format!(r#"{{"TableName":"GameScores","Item":{item}}}"#);
-    while post(&address, "PutItem", &put).is_err() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    until("the server answers", || post(&address, "PutItem", &put).is_ok());
     let count = |query: &str| {
         let answer = post(&address, "Query", query).unwrap();
         answer.split("\"Count\":").nth(1).unwrap().split([',', '}']).next().unwrap().to_owned()

@@ -3,13 +3,12 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
+use crate::support::wait::until_ok;
 use ddbfs::store::heap::after_burst;
 
 /// Set in the process that is measured, which does nothing else.
 const ALONE: &str = "DDBFS_TEST_ALONE";
-const GENEROUS: Duration = Duration::from_secs(60);
 
 /// Anonymous memory of this process, in bytes.
 fn resident() -> usize {
@@ -36,10 +35,9 @@ fn memory_goes_back_after_a_burst() {
         place % 100 == 0
     });
     after_burst();
-    let started = Instant::now();
-    while resident() > before + 50_000_000 {
-        assert!(started.elapsed() < GENEROUS, "{} bytes more than before", resident() - before);
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until_ok("what was freed goes back", || match resident() {
+        bytes if bytes <= before + 50_000_000 => Ok(()),
+        bytes => Err(format!("{} bytes more than before", bytes - before)),
+    });
     drop(pieces);
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::support::daemon::Mount;
+use crate::support::wait::until_ok;
 
 /// The largest text of an item: 400 KB of characters that are written in six.
 const LARGE_CHARACTERS: usize = 390_000;
@@ -75,15 +76,10 @@ fn what_is_kept_open_is_bounded_whatever_it_is() {
         assert!(refused.is_some_and(|errno| errnos.contains(&errno)), "{way}: {refused:?}, {} are open", all.len());
         assert!(all.len() > 10, "{way}: {} are open", all.len());
         // What the way before freed goes back in a moment.
-        let mut kib = mount.anonymous_kib();
-        for _ in 0..100 {
-            if kib < MEMORY_MAX_KIB {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            kib = mount.anonymous_kib();
-        }
-        assert!(kib < MEMORY_MAX_KIB, "{way}: {kib} KiB with {} open", all.len());
+        until_ok(way, || match mount.anonymous_kib() {
+            kib if kib < MEMORY_MAX_KIB => Ok(()),
+            kib => Err(format!("{kib} KiB with {} open", all.len())),
+        });
         drop(all);
     }
     // All was given back.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::support::engine::*;
+use crate::support::wait::until;
 use ddbfs::codec::wire::create_table::to_json;
 use ddbfs::database::copies::compare::{Comparison, Difference};
 use ddbfs::database::copies::copy::{Ended, Existing, Plan, Rules};
@@ -121,9 +122,7 @@ fn a_copy_has_items_that_an_index_keeps_out() {
     let create = planned.global_indexes.unwrap().pop().map(Box::new);
     request.index_updates = Some(vec![update_table::IndexUpdate { create, ..Default::default() }]);
     one.update_table(request).unwrap();
-    while one.describe(&table("Tab")).unwrap().unwrap().indexes[0].status != TableStatus::Active {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    until("the index is there", || one.describe(&table("Tab")).unwrap().unwrap().indexes[0].status == TableStatus::Active);
     let (two, dir) = (live(), tempfile::tempdir().unwrap());
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
     assert_eq!(copy(&from, &to, PULL, dir.path(), &tally()).unwrap(), (Ended::Whole, vec![]));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
+use crate::support::wait::{self, until_ok};
 use ddbfs::engine::check::check;
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
@@ -13,15 +13,10 @@ use serde_json::{Value, json};
 
 /// Asks until `done` likes the answer.
 fn until(control: &Control, operation: &str, body: &Value, done: impl Fn(&Value) -> bool) -> Value {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
+    until_ok(operation, || {
         let answer = control.ok(operation, body.clone());
-        if done(&answer) {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "{operation}: {answer}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+        if done(&answer) { Ok(answer) } else { Err(answer.to_string()) }
+    })
 }
 
 fn active(control: &Control, table: &str) -> Value {
@@ -293,9 +288,7 @@ fn copies_are_consistent_while_items_change(control: &Control) {
     let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| write_in_turn(control, &stop, &written));
-        while written.load(Ordering::Relaxed) < KEYS {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait::until("every key is written", || written.load(Ordering::Relaxed) >= KEYS);
         let mut arns = Vec::new();
         for round in 0..3 {
             control.clock.advance_ms(1000);

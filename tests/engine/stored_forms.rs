@@ -3,9 +3,10 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::control::{ARN, Control};
+use crate::support::wait::until;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::keys::RecordKind;
@@ -80,11 +81,7 @@ fn a_store_of_version_1_opens_as_it_was_and_is_written_anew() {
     let control = open(&store);
     check_answers(&control, answers, "opened");
     // The job that was left is gone on with.
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while jobs(&store) > 0 {
-        assert!(Instant::now() < deadline);
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("the job ends", || jobs(&store) == 0);
     // Two changes that come to nothing write each definition in today's form.
     for table in control.ok("ListTables", json!({}))["TableNames"].as_array().unwrap() {
         let arn = format!("{ARN}{}", table.as_str().unwrap());

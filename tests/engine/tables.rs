@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::support::engine;
 use crate::support::engine::{b, database, get, n, options, put, query_request, s, samples, scan_request, table};
+use crate::support::wait::until;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database};
 use ddbfs::engine::Engine;
@@ -404,9 +405,7 @@ fn removal_of_a_large_table_ends_after_a_restart() {
     let store = open();
     let engine = Engine::open(store.clone(), options()).unwrap();
     // Pieces of the removal are queued one after the other, each behind what was queued before.
-    while keys_in(&*store) > empty + 3 {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until("the removal ends", || keys_in(&*store) <= empty + 3);
     assert!(check(&engine).unwrap().is_clean());
 }
 
@@ -483,9 +482,7 @@ fn a_removal_that_failed_is_tried_again() {
     database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
     assert!(check(database.engine()).unwrap().is_clean());
     // The format, the next source, the generation and the version sequence stay.
-    while keys_in(&*store) > empty + 3 {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until("the removal ends", || keys_in(&*store) <= empty + 3);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::engine::{NOW_MS, database, database_with, get, n, options, put, query_request, s, table};
+use crate::support::wait::until;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
@@ -274,16 +275,12 @@ fn the_background_thread_does_it_by_itself_and_ends() {
     create(&database);
     put(&database, "Session", item("a", 1, seconds(NOW - 1))).unwrap();
     update(&database, true, "expires").unwrap();
-    while is_there(&database, "a", 1) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("the item is deleted", || !is_there(&database, "a", 1));
     assert_eq!(state(&database).0, TimeToLiveStatus::Enabled);
     drop(database);
     let database = open();
     put(&database, "Session", item("a", 1, seconds(NOW - 1))).unwrap();
-    while is_there(&database, "a", 1) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("the item is deleted", || !is_there(&database, "a", 1));
     is_sound(&database);
     database.engine().close();
 }

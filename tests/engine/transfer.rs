@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
+use crate::support::wait::until_ok;
 use ddbfs::engine::check::check;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -27,15 +27,10 @@ fn ended(control: &Control, what: &str, started: &Value) -> Value {
         _ => ("ImportTableDescription", "ImportArn", "ImportStatus"),
     };
     assert_eq!(started[outer][status], "IN_PROGRESS");
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
+    until_ok(what, || {
         let found = control.ok(&format!("Describe{what}"), json!({ arn: started[outer][arn] }))[outer].clone();
-        if found[status] != "IN_PROGRESS" {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{found}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+        if found[status] == "IN_PROGRESS" { Err(found.to_string()) } else { Ok(found) }
+    })
 }
 
 fn recovery_on(control: &Control, table: &str) {

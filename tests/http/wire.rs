@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::support::http::{
     Answer, SIGNATURE, SOON, api, call, engine, exchange, ok, options, python, raw, read_answer, script, start, start_with,
 };
+use crate::support::wait::moment;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::http::compression::{self, Coding};
 use ddbfs::http::{HttpOptions, Server};
@@ -284,7 +285,7 @@ fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
             if slow.write_all(&[*byte]).is_err() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(20));
+            moment(Duration::from_millis(20));
         }
         panic!("the server took a head of 20 seconds");
     });
@@ -304,7 +305,7 @@ fn a_body_that_comes_byte_by_byte_is_not_waited_for() {
             if slow.write_all(b" ").is_err() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(20));
+            moment(Duration::from_millis(20));
         }
         panic!("the server took 1,000 bytes in 20 seconds");
     });

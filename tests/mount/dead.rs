@@ -5,14 +5,12 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::kept::cost;
 use crate::support::daemon::{DDBFS, Mount, free_address, post, texts};
+use crate::support::wait::until;
 use crate::support::watchdog::mount_connections;
 
-/// Against a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What a watchdog is called among processes, once it watches.
 const NAME: &str = "mount-watchdog";
 
@@ -72,14 +70,6 @@ fn python(script: &str, argument: &str) -> (Child, Option<ChildStdin>, String) {
 /// Runs ddbfs, which has to end by itself.
 fn bounded(arguments: &[&str], path: &Path) -> Output {
     Command::new("timeout").args(["-s", "KILL", "60", DDBFS]).args(arguments).arg(path).output().unwrap()
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The watchdog of a mount: its process, name and group of processes.

@@ -234,6 +234,10 @@ def in_thread(call):
     t = threading.Thread(target=call)
     t.start()
     t.join()
+def ticks(): return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 10**7
+def grown():
+    begun = ticks()
+    while ticks() < begun + 3: os.sched_yield()
 def line(name, text):
     with open(name, 'w') as w: w.write(text + '\n')
 def api(operation, **members): line('.ddb/api/' + operation, json.dumps(members))
@@ -285,10 +289,10 @@ except OSError as x: print('$e', x.strerror)" & done
 #[test]
 fn a_note_of_a_read_belongs_to_the_process_not_to_its_threads() {
     check_reader("one thread reads, another writes", "in_thread(other); told(write)", STALE, "5");
-    // The age of a thread is known to a hundredth of a second: these are younger than the read.
-    let younger = "other(); time.sleep(0.05); in_thread(lambda: told(write))";
+    // The age of a thread is known to a hundredth of a second: these are younger than the read by several.
+    let younger = "other(); grown(); in_thread(lambda: told(write))";
     check_reader("a younger thread is told too", younger, STALE, "5");
-    let wrote = "time.sleep(0.05); in_thread(lambda: write('{\"n\":3}'))";
+    let wrote = "grown(); in_thread(lambda: write('{\"n\":3}'))";
     check_reader("a thread that has ended wrote it", &format!("{wrote}; told(write)"), "no error", "2");
     check_reader("a thread wrote, then somebody else", &format!("{wrote}; other(); told(write)"), STALE, "5");
     check_reader(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::mounted::*;
+use crate::support::wait::{until, until_some};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::error::StoreError;
@@ -145,17 +146,15 @@ fn start(mount: &Mount, script: &str) -> Child {
 /// Waits for a program that must end though the gate is closed; whether it succeeded.
 fn ends(gate: &Gate, mut program: Child, script: &str) -> bool {
     let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(status) = program.try_wait().unwrap() {
-            return status.success();
-        }
+    until_some(script, || {
         if Instant::now() > deadline {
             // Else the mount could not end.
             gate.open();
             panic!("held up: {script}");
         }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        program.try_wait().unwrap()
+    })
+    .success()
 }
 
 const LONG: [&str; 14] = [
@@ -181,10 +180,7 @@ fn reads_of_whole_tables_hold_up_nobody() {
     mount.sh("cat Flat/items/a.json").ok();
     gate.close();
     let long: Vec<Child> = LONG.iter().flat_map(|script| (0..3).map(|_| start(&mount, script)).collect::<Vec<_>>()).collect();
-    let deadline = Instant::now() + PATIENCE;
-    while *gate.held.lock() < LONG.len() / 2 && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("long reads are held up", || *gate.held.lock() >= LONG.len() / 2);
     for script in [
         "stat Flat/items/a.json",
         "cat Flat/items/a.json",

@@ -1,6 +1,7 @@
 //! Names on a real mount: keys that look like something else, keys too long for a name, copies of whole tables.
 
 use crate::support::daemon::Mount;
+use crate::support::wait::until;
 
 /// Creates `Keys`, with indexes, by writing its schema.json; puts `count` items per key through the mount.
 const KEYS: &str = r#"
@@ -109,8 +110,14 @@ fn a_rewrite_that_fails_keeps_the_item() {
     mount.ok("mkdir 'Orders@pk:S'; cd Orders/items; echo '{\"n\":22}' > x.json; echo '{\"n\":22}' > y.json; echo '{n' > ../../../bad.json");
     mount.fails("cd Orders/items; sed -i.bak s/22/2x/ x.json");
     mount.fails("cd Orders/items; cp --backup ../../../bad.json y.json");
-    // Longer than a delete is deferred.
-    let after = mount.ok("sleep 2.5; cat Orders/items/*");
+    // A delete is deferred, and carried out with all that were deferred before it.
+    mount.ok("cd Orders/items; echo '{}' > last.json; mv last.json last.bak; echo flush > ../../.ddb/ctl");
+    until("the last delete is carried out", || {
+        let scratch = mount.ok("cat .ddb/scratch.ndjson");
+        scratch.lines().any(|line| line.contains("last.bak") && line.contains("\"parked\":true"))
+    });
+    mount.ok("rm Orders/items/last.bak");
+    let after = mount.ok("cat Orders/items/*");
     assert_eq!(after, "{\"pk\":\"x\",\"n\":22}\n{\"pk\":\"y\",\"n\":22}\n");
     // What was renamed away has the form of its name.
     mount.ok("cd Orders/items; mv x.ddbjson x.bak; grep -q '\"N\":\"22\"' x.bak; mv x.bak x.ddbjson; cat x.json");

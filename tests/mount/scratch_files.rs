@@ -3,10 +3,11 @@
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::daemon;
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, memory, put, s};
+use crate::support::wait::{moment, until};
 use ddbfs::database::Browse;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
@@ -17,18 +18,7 @@ use ddbfs::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedPlace};
 use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest, Done, Precondition};
 use ddbfs::store::memory::MemoryStore;
 
-/// Long enough on any machine; a test that waits for so long fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 const TABLES: &str = "mkdir 'Flat@pk:S' 'Tab@pk:S,sk:S' && mkdir Tab/items/u1";
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
 
 /// The delete that waits is carried out now.
 fn settle(mount: &daemon::Mount) {
@@ -81,7 +71,7 @@ fn a_kill_at_any_moment_leaves_the_item_or_its_parked_text_and_never_both() {
     mount.ok(TABLES);
     for round in 0..12u64 {
         mount.ok(&format!("echo '{{\"n\":{round}}}' > Tab/items/u1/o{round}.json; mv Tab/items/u1/o{round}.json Tab/items/u1/o{round}.bak; echo flush > .ddb/ctl"));
-        std::thread::sleep(Duration::from_micros(300 * (round % 6)));
+        moment(Duration::from_micros(300 * (round % 6)));
         mount.kill();
         mount.start(&[]);
         let left =

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::support::daemon;
 use crate::support::daemon::{DDBFS, Mount};
+use crate::support::wait::until;
 
 /// Each mistake after another failure, and what `.ddb/errors/last` then begins with and says.
 #[test]
@@ -265,11 +266,7 @@ fn who_waits_for_a_stopped_mount_ends_with_the_shell() {
         let mount = Mount::with_samples();
         let stop = format!("kill -STOP {}", mount.pid());
         typed(&mount, shell, &[begin, "cd /", &stop, "false", "echo rea''dy"]);
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while readers(&mount.data()) > 0 {
-            assert!(std::time::Instant::now() < deadline, "{shell:?} has ended, and who read for it has not");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        until(&format!("{shell:?} has ended, and who read for it ends"), || readers(&mount.data()) == 0);
         mount.signal("-CONT");
     }
 }

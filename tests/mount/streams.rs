@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::mounted;
 use crate::support::mounted::{Mount, create_table, memory, put};
+use crate::support::wait::{until_looked, until_some};
 use ddbfs::protocol;
 use serde_json::{Value, json};
 
@@ -67,14 +68,7 @@ impl Reader {
     }
 
     fn ended(&mut self) -> std::process::ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < deadline, "{} does not end", self.name);
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        until_some(&self.name, || self.child.try_wait().unwrap())
     }
 
     /// Ctrl-C; how long it took to end.
@@ -136,7 +130,7 @@ fn follow_waits_for_changes_in_every_program_and_ctrl_c_ends_it() {
         assert_eq!(first["op"], "INSERT", "{first}");
     }
     // Nothing happens for longer than any slice: the programs still wait, and hear of the next change.
-    std::thread::sleep(Duration::from_millis(1_200));
+    until_looked(std::process::id(), "ddbfs-waiting", 6);
     put(&*mount.db, "Log", r#"{"id":"late","n":1}"#);
     for reader in readers {
         let late: Value = serde_json::from_str(&reader.wait_for("late")).unwrap();

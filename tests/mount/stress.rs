@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use crate::support::mounted;
 use crate::support::mounted::{Mount, on_disk, put};
+use crate::support::wait::until_ok;
 
 /// Sets the flag when the test's writers are done or have failed.
 struct Stop(Arc<AtomicBool>);
@@ -195,12 +195,10 @@ fn find_gives_its_memory_back() {
     // Unmounting makes the kernel forget; drop_caches would ask the whole machine.
     let dropped = fs::write("/proc/sys/vm/drop_caches", "2");
     if dropped.is_ok() {
-        let mut patience = 1200;
-        while view.known_inodes() >= 100 && patience > 0 {
-            thread::sleep(Duration::from_millis(50));
-            patience -= 1;
-        }
-        assert!(view.known_inodes() < 100, "{}", view.known_inodes());
+        until_ok("the kernel forgets", || match view.known_inodes() {
+            ..100 => Ok(()),
+            known => Err(known.to_string()),
+        });
     }
     mount.end();
 }

@@ -17,7 +17,8 @@ use ddbfs::store::memory::MemoryStore;
 use crate::support::daemon::{DDBFS, Mount, check, texts};
 use crate::support::engine::{definition, n, s, table, x};
 use crate::support::http;
-use crate::support::proxy::{Proxy, Trouble, until};
+use crate::support::proxy::{Proxy, Trouble};
+use crate::support::wait::{until, until_ok};
 
 /// So many segments in all tests.
 const SEGMENTS: u32 = 2;
@@ -85,12 +86,11 @@ impl Bed {
         self.proxy.pass(requests);
         self.proxy.always(Some(Trouble::Silence));
         let mut child = self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let begun = Instant::now();
-        while noted(&self.data()) < pages {
-            assert!(begun.elapsed() < Duration::from_secs(120), "only {} pages are noted", noted(&self.data()));
+        until_ok("the pages are noted", || {
             assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            let found = noted(&self.data());
+            if found >= pages { Ok(()) } else { Err(format!("only {found} are")) }
+        });
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -285,12 +285,11 @@ fn a_pull_keeps_its_rate() {
     bed.is_same();
 }
 
-/// Starts the command, sends SIGINT once it waits and `is_so`, and tells what it then said.
+/// Starts the command, sends SIGINT once `is_so`, and tells what it then said.
 fn interrupted(bed: &Bed, args: &[&str], what: &str, is_so: impl FnMut() -> bool) -> String {
     let child = bed.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until(what, is_so);
-    // It waits by now; for many minutes, if nobody stops it.
-    std::thread::sleep(Duration::from_millis(200));
+    // From here on it waits for many minutes, if nobody stops it.
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let begun = Instant::now();
     let output = child.wait_with_output().unwrap();

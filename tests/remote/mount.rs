@@ -10,7 +10,8 @@ use ddbfs::http::RunningServer;
 use serde_json::json;
 
 use crate::support::daemon::{DDBFS, Mount, free_address, post, texts};
-use crate::support::proxy::{Proxy, Trouble, until};
+use crate::support::proxy::{Proxy, Trouble};
+use crate::support::wait::until;
 use crate::transport::{PATIENT, THROTTLED, ok, put, server, service};
 
 pub const KEYS: [(&str, &str); 3] = [

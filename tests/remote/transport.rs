@@ -280,7 +280,7 @@ fn who_is_killed_does_not_wait() {
     let waiter = Releases::default().caller(1, |_| !IS_GONE.load(Ordering::SeqCst));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| caller::work_for(Some(waiter), || call(&aws, "GetItem", &key("Rex"))));
-        crate::support::proxy::until("the request comes", || !proxy.take_operations().is_empty());
+        crate::support::wait::until("the request comes", || !proxy.take_operations().is_empty());
         IS_GONE.store(true, Ordering::SeqCst);
         assert_eq!(waiting.join().unwrap().unwrap_err(), Error::Interrupted);
     });

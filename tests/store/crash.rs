@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::daemon::{Mount, check, free_address, post};
+use crate::support::wait::moment;
 
 /// Rounds of start, write, kill.
 const KILLS: u64 = 25;
@@ -53,7 +54,7 @@ fn kill_minus_nine_loses_nothing_acknowledged_and_check_is_clean() {
             })
             .collect();
         // Scattered over the life of a commit, repeatably.
-        std::thread::sleep(Duration::from_micros(2_000 + (round * 7_919) % 60_000));
+        moment(Duration::from_micros(2_000 + (round * 7_919) % 60_000));
         mount.kill();
         stop.store(true, Ordering::SeqCst);
         for writer in writers {

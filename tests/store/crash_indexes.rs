@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::daemon::{Mount, check, free_address, post};
+use crate::support::wait::moment;
 use serde_json::{Value, json};
 
 const KILLS: u64 = 12;
@@ -105,7 +106,7 @@ fn kill_minus_nine_in_any_phase_ends_as_the_projection_of_the_table() {
             .collect();
         change_index(&address);
         // Scattered over the phases, repeatably.
-        std::thread::sleep(Duration::from_micros((round * 7_919) % 60_000));
+        moment(Duration::from_micros((round * 7_919) % 60_000));
         seen.insert(format!("{:?}", index(&address)));
         mount.kill();
         stop.store(true, Ordering::SeqCst);

@@ -8,11 +8,11 @@ use std::io::BufRead as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::lmdb::{get, put};
 use crate::support::daemon::{DDBFS, Mount, post};
 use crate::support::own_process::start;
+use crate::support::wait::until;
 use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
 use ddbfs::store::{Store, StoreError};
 
@@ -25,9 +25,6 @@ const FIRST: u64 = 20;
 const SECOND: u64 = 60;
 pub const LAST: u64 = 160;
 const CLOSED: u64 = 180;
-/// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The files by name.
 pub type Files = BTreeMap<&'static str, Vec<u8>>;
 
@@ -45,14 +42,6 @@ fn step_file(dir: &Path, step: u64) -> PathBuf {
     dir.with_extension(step.to_string())
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 #[ignore = "a process of killed"]
 fn child_writes_in_steps() {
@@ -62,7 +51,7 @@ fn child_writes_in_steps() {
     for to in [FIRST, SECOND, LAST] {
         put_up_to(&store, from..=to);
         println!("written {to}");
-        wait_until("no next step", || step_file(&dir, to).exists());
+        until("no next step", || step_file(&dir, to).exists());
         from = to + 1;
     }
 }
@@ -198,7 +187,7 @@ fn killed_by<W: Writer>() -> Killed {
         let mut writer = W::start(dir.path());
         let mut at = |step: u64| {
             writer.write_up_to(step);
-            wait_until("no checkpoint", || {
+            until("no checkpoint", || {
                 let files = read(dir.path());
                 step == LAST || commit(&files) == Some(head(&files))
             });
@@ -578,7 +567,7 @@ impl Running {
     /// Waits until it is up, or a command has done its work; else what it ended with.
     pub fn up(&self) -> Result<(), String> {
         let mut ended = None;
-        wait_until("neither up nor ended", || {
+        until("neither up nor ended", || {
             ended = self.child.borrow_mut().0.try_wait().unwrap();
             ended.is_some()
                 || match self.kind {

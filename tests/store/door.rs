@@ -15,6 +15,7 @@ use super::lmdb::{get, put};
 use crate::support::daemon::{DDBFS, Mount, texts};
 use crate::support::engine::{n, put as put_item, s};
 use crate::support::own_process;
+use crate::support::wait::{is_all, moment, until, until_looked};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Item;
@@ -23,6 +24,9 @@ use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{KEEP, Keeper, Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DOOR";
+
+/// The thread that keeps, and looks now and then whether it may.
+const KEEPER_THREAD: &str = "store-door";
 
 /// What the end of keeping takes, for who does not wait for it to be seen.
 const END: Duration = Duration::from_millis(20);
@@ -62,11 +66,10 @@ impl Keeper for Told {
     }
 
     fn end(&self) {
+        fs::write(self.dir.join("asked"), "").unwrap();
         say("door asked");
-        std::thread::sleep(END);
-        while self.is_slow && !self.dir.join("go").exists() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        moment(END);
+        until("it may end", || !self.is_slow || self.dir.join("go").exists());
         fs::remove_file(self.dir.join("kept")).unwrap();
         say("door end");
     }
@@ -104,21 +107,12 @@ impl Other {
 
     fn stop(&self) {
         self.signal("-STOP");
-        let deadline = Instant::now() + PATIENCE;
-        while !self.is_stopped() {
-            assert!(Instant::now() < deadline, "it does not stop");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        // A signal is sent before it has come to all threads.
+        until("it stops", || is_all(self.child.id(), 'T'));
     }
 
     fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
-    }
-
-    /// Whether no thread of it runs. A signal is sent before it has come to all.
-    fn is_stopped(&self) -> bool {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
-        tasks.map(|task| fs::read_to_string(task.unwrap().path().join("stat")).unwrap()).all(|stat| stat.contains(") T "))
     }
 }
 
@@ -163,8 +157,8 @@ fn a_keeper_gives_way_before_another_process_is_in_and_begins_again_when_it_left
         assert!(!kept.exists(), "kept beside an open store");
         keeper.says("asked");
         keeper.says("end");
-        // More than one of its looks.
-        std::thread::sleep(Duration::from_millis(700));
+        // It has looked more than once whether it is alone again.
+        until_looked(keeper.child.id(), KEEPER_THREAD, 4);
         assert!(!kept.exists(), "kept beside an open store");
         // Nobody was killed: a write does not wait, but that is a matter of time, and not asserted.
         put(&store, b"round", vec![round]).unwrap();
@@ -193,11 +187,7 @@ fn is_marked(dir: &Path) -> bool {
 }
 
 fn wait_until_marked(mount: &Mount) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_marked(mount.dir.path()) {
-        assert!(Instant::now() < deadline, "nothing is kept");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("something is kept", || is_marked(mount.dir.path()));
 }
 
 #[test]
@@ -299,9 +289,9 @@ fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
     drop(store);
     keeper.signal("-CONT");
     let store = open_to_look(dir.path());
-    // More than one of its looks.
-    std::thread::sleep(Duration::from_millis(700));
-    assert!(dir.path().join("kept").exists() && keeper.lines.try_recv().is_err(), "who looked was heard");
+    // A knock would have woken the thread that hears it, which would not sleep again before it has told the keeper.
+    until("the keeper has nothing to do", || is_all(keeper.child.id(), 'S'));
+    assert!(dir.path().join("kept").exists() && !dir.path().join("asked").exists(), "who looked was heard");
     put(&store, b"key", vec![2]).unwrap();
     assert!(!dir.path().join("kept").exists(), "written beside a keeper");
     keeper.says("asked");
@@ -337,6 +327,12 @@ fn commands_that_look_read_beside_a_mount_that_is_stopped() {
     assert_eq!(run(&["check"]), (true, String::new()));
 }
 
+/// How often a process has read anything, as a mount does for each request.
+fn reads(process: u32) -> String {
+    let io = fs::read_to_string(format!("/proc/{process}/io")).unwrap();
+    io.lines().find(|line| line.starts_with("syscr")).unwrap().to_owned()
+}
+
 /// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.
 #[test]
 fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_after_it() {
@@ -345,7 +341,11 @@ fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_a
     let size = || fs::metadata(format!("/proc/self/fd/{}/Fido.json", items.as_raw_fd())).map(|metadata| metadata.len());
     wait_until_marked(&mount);
     // It is said before it begins.
-    std::thread::sleep(Duration::from_millis(200));
+    until("the kernel answers from what it kept", || {
+        let before = reads(mount.pid());
+        size().unwrap();
+        reads(mount.pid()) == before
+    });
     let before = size().unwrap();
     mount.kill();
     println!("{before} bytes, and of the dead mount {:?}", size());
@@ -377,7 +377,7 @@ impl Keeper for Checked {
     }
 
     fn end(&self) {
-        std::thread::sleep(END);
+        moment(END);
         Self::expect(self.0.try_lock_shared());
     }
 }
@@ -389,7 +389,7 @@ fn child_comes_and_goes() {
     let mut random = u64::from(std::process::id());
     let mut pause = |below_ms: u64| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        std::thread::sleep(Duration::from_millis((random >> 33) % below_ms));
+        moment(Duration::from_millis((random >> 33) % below_ms));
     };
     while !dir.join("stop").exists() {
         pause(1_000);
@@ -410,12 +410,11 @@ fn of_processes_that_come_and_go_one_keeps_only_alone() {
     let mut others: Vec<_> = (0..10).map(|_| Other::start("child_comes_and_goes", dir.path())).collect();
     let mut said = Vec::new();
     let count = |said: &[String], word: &str| said.iter().filter(|said| *said == word).count();
-    let deadline = Instant::now() + PATIENCE;
-    while count(&said, "open") < 30 || count(&said, "begin") < 3 {
-        assert!(Instant::now() < deadline && count(&said, "broken") == 0, "{said:?}");
+    until("they come and go", || {
         said.extend(others.iter().flat_map(|other| other.lines.try_iter()));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        assert!(count(&said, "broken") == 0, "{said:?}");
+        count(&said, "open") >= 30 && count(&said, "begin") >= 3
+    });
     let killed = others.split_off(7);
     killed.into_iter().for_each(Other::kill);
     fs::write(dir.path().join("stop"), "").unwrap();
@@ -433,11 +432,7 @@ fn what_is_kept_ends_when_the_store_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).unwrap();
     store.keep_alone(Arc::new(Told { dir: dir.path().to_owned(), is_slow: false }));
-    let deadline = Instant::now() + PATIENCE;
-    while !dir.path().join("kept").exists() {
-        assert!(Instant::now() < deadline, "it does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("it begins", || dir.path().join("kept").exists());
     store.close();
     assert!(!dir.path().join("kept").exists());
     assert!(!is_marked(dir.path()));

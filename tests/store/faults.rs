@@ -10,10 +10,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::daemon::{DDBFS, Mount, check, free_address, post, texts};
 use crate::support::own_process::own_process;
+use crate::support::wait::until;
 use ddbfs::codec::json::document::Document;
 use ddbfs::codec::{plain_json, wire};
 use ddbfs::database::Database as _;
@@ -27,19 +28,6 @@ use ddbfs::model::api::{
 };
 use ddbfs::store::Store as _;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
-
-/// How long anything may take on a busy machine before it counts as hung.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Waits until something is so.
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}: not within {} s", PATIENCE.as_secs());
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// Loads lines with the daemon running.
 fn load(mount: &Mount, table: &str, lines: &str) {

@@ -8,12 +8,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::damage_matrix::{KINDS, LAST, Running, content, cut_that_grows, killed, killed_served, write};
 use crate::lmdb::put;
 use crate::support::control::{ARN, Control};
 use crate::support::own_process::{start, test_name};
+use crate::support::wait::{until, until_ok};
 use ddbfs::engine::check::check;
 use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
 use ddbfs::store::{Store, StoreError};
@@ -23,7 +24,6 @@ const DIR: &str = "DDBFS_TEST_FULL_DISK";
 /// The log takes 4 of them, and the reserve 6.
 const DISK_MIB: u64 = 48;
 /// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 const FULL: &str = "the disk is full";
 
 /// Runs an ignored test as a process with a small disk.
@@ -165,15 +165,10 @@ impl Disk {
 
     /// Asks until `done` likes the answer.
     fn until(&self, operation: &str, body: &Value, done: impl Fn(&Result<Value, String>) -> bool) -> Result<Value, String> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        until_ok(&format!("{operation} {body}"), || {
             let answer = self.control.call(operation, body.clone());
-            if done(&answer) {
-                return answer;
-            }
-            assert!(Instant::now() < deadline, "{operation} {body}: {answer:?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            if done(&answer) { Ok(answer) } else { Err(format!("{answer:?}")) }
+        })
     }
 
     /// Waits until so much can be put again, and puts it, in small items: free pages need not lie together.
@@ -447,7 +442,7 @@ fn child_writes_and_is_killed() {
     let disk = Disk::open(&dir);
     disk.put(3_000_000, 1).unwrap();
     println!("written");
-    std::thread::sleep(PATIENCE);
+    until("it is killed", || false);
 }
 
 fn check_failed_backup(disk: &Disk, arn: &str) {

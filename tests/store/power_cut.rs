@@ -5,14 +5,15 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::lmdb::{get, open, pair_value, put};
 use crate::support::daemon::DDBFS;
 use crate::support::own_process::{start as start_process, straced, test_name};
+use crate::support::wait::{moment, until};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::{Durability, StoreError};
 
@@ -135,9 +136,7 @@ fn child_writes_and_waits() {
         put(&store, &key(n), pair_value(n)).unwrap();
     }
     println!("written");
-    while wait_file(&dir).exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("it may end", || !wait_file(&dir).exists());
 }
 
 /// The process whose checkpoint counts is killed; who goes on, and who comes, makes one that is protected.
@@ -224,6 +223,12 @@ fn hold_checkpoints(dir: &Path) -> fs::File {
     file
 }
 
+/// Whether somebody waits for a lock of a file.
+fn is_waited_for(file: &Path) -> bool {
+    let inode = format!(":{} ", fs::metadata(file).unwrap().ino());
+    fs::read_to_string("/proc/locks").unwrap().lines().any(|line| line.contains("-> ") && line.contains(&inode))
+}
+
 /// What was acknowledged half a second ago is on disk, whatever a checkpoint waits for.
 #[test]
 fn with_kill_the_log_goes_to_disk_while_a_checkpoint_takes_long() {
@@ -248,11 +253,8 @@ fn with_kill_the_log_goes_to_disk_while_a_checkpoint_takes_long() {
     let held = hold_checkpoints(dir.path());
     fs::write(dir.path().with_extension("held"), b"").unwrap();
     assert!(lines.any(|line| line.contains("waits")));
-    let (before, deadline) = (log_syncs(&trace), Instant::now() + Duration::from_secs(60));
-    while log_syncs(&trace) < before + 3 {
-        assert!(Instant::now() < deadline, "nothing reached the disk");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let before = log_syncs(&trace);
+    until("the log reaches the disk", || log_syncs(&trace) >= before + 3);
     drop(held);
     fs::remove_file(wait_file(dir.path())).unwrap();
     assert_eq!(lines.filter(|line| line.contains("1 passed")).count(), 1);
@@ -269,19 +271,17 @@ fn child_writes_beside_a_checkpoint() {
     let store = open(&dir, Durability::Kill);
     put(&store, &key(1), pair_value(1)).unwrap();
     println!("joined");
-    while !dir.with_extension("held").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("checkpoints are held", || dir.with_extension("held").exists());
     put(&store, &key(2), pair_value(2)).unwrap();
-    // Long enough without a write for a checkpoint to be tried.
-    std::thread::sleep(Duration::from_secs(3));
+    // Without a write for long enough a checkpoint is tried.
+    until("a checkpoint waits", || is_waited_for(&dir.join("log.lock")));
     println!("waits");
     for n in 3.. {
         put(&store, &key(n), pair_value(n)).unwrap();
         if !wait_file(&dir).exists() {
             return;
         }
-        std::thread::sleep(Duration::from_millis(20));
+        moment(Duration::from_millis(20));
     }
 }
 
@@ -363,9 +363,7 @@ fn a_data_file_that_is_older_than_its_checkpoint_is_told() {
     let before = fs::read(dir.path().join("checkpoint")).unwrap();
     put(&store, &key(2), pair_value(2)).unwrap();
     // The next checkpoint is soon made, as nothing is written.
-    while fs::read(dir.path().join("checkpoint")).unwrap() == before {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("a checkpoint is made", || fs::read(dir.path().join("checkpoint")).unwrap() != before);
     copy(dir.path(), cut.path(), &LOG);
     for _ in 0..2 {
         match LmdbStore::open(cut.path(), LmdbOptions::default()) {

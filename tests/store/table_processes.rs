@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::engine::*;
 use crate::support::own_process::{self, limit_file_size};
+use crate::support::wait::{moment, until};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database};
 use ddbfs::model::api::*;
@@ -69,7 +70,6 @@ fn fill(database: &LocalDatabase, range: std::ops::Range<u32>, bytes: usize) {
 
 /// Waits until nothing is left of dropped tables.
 fn wait_for_removal(store: &dyn Store) {
-    let end = Instant::now() + Duration::from_secs(60);
     let is_pending = || {
         let mut found = false;
         let mut visit = |_: &[u8], _: &[u8]| {
@@ -79,10 +79,7 @@ fn wait_for_removal(store: &dyn Store) {
         store.snapshot().unwrap().walk(&KeyRange::prefix(&[3]), Direction::Forward, &mut visit).unwrap();
         found
     };
-    while is_pending() {
-        assert!(Instant::now() < end, "the removal does not end");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("the removal ends", || !is_pending());
 }
 
 /// Puts and deletes; the versions given to its puts.
@@ -207,7 +204,7 @@ fn a_removal_killed_at_any_moment_goes_on() {
         let dir = tempfile::tempdir().unwrap();
         let (mut child, lines) = start("child_drops_a_table", dir.path());
         lines.iter().find(|line| line.ends_with("dropping")).unwrap();
-        std::thread::sleep(Duration::from_millis(delay));
+        moment(Duration::from_millis(delay));
         child.kill().unwrap();
         child.wait().unwrap();
         let (store, database) = open(dir.path());

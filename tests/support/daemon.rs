@@ -4,14 +4,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use super::elsewhere::Server;
+use super::wait::until;
 
 pub const DDBFS: &str = env!("CARGO_BIN_EXE_ddbfs");
-
-/// How long a mount may take to come up on a busy machine.
-const MOUNT_SECONDS_MAX: u64 = 60;
 
 /// A mounted data directory; unmounted when dropped.
 pub struct Mount {
@@ -90,14 +87,12 @@ impl Mount {
             server.apply(&mut command);
         }
         let mut child = command.envs(variables.iter().copied()).args(args).arg(self.point()).stdout(Stdio::null()).spawn().unwrap();
-        let deadline = Instant::now() + Duration::from_secs(MOUNT_SECONDS_MAX);
-        while !self.point().join("README.md").exists() {
+        until("the mount comes up", || {
             if let Some(status) = child.try_wait().unwrap() {
                 panic!("ddbfs mount ended early: {status}");
             }
-            assert!(Instant::now() < deadline, "the mount did not come up");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            self.point().join("README.md").exists()
+        });
         self.child = Some(child);
     }
 
@@ -159,14 +154,12 @@ impl Mount {
     fn ends_with_a_copy(&self, child: &mut Child) -> bool {
         let point = self.point();
         let is_mounted = || std::fs::read_to_string("/proc/self/mounts").unwrap().contains(point.to_str().unwrap());
-        let deadline = Instant::now() + Duration::from_secs(MOUNT_SECONDS_MAX);
-        while !is_mounted() && Instant::now() < deadline {
-            if child.try_wait().unwrap().is_some() {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        false
+        let mut has_ended = false;
+        until("the daemon ends, whose mount is gone", || {
+            has_ended = child.try_wait().unwrap().is_some();
+            has_ended || is_mounted()
+        });
+        has_ended
     }
 
     /// Runs a bash script, in a session of its own, in the mount point.

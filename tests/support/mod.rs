@@ -21,4 +21,5 @@ pub mod service;
 #[cfg(feature = "remote")]
 pub mod through;
 pub mod vector_file;
+pub mod wait;
 pub mod watchdog;

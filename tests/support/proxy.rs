@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What happens to a request.
 #[derive(Debug, Clone)]
@@ -257,13 +257,4 @@ fn uncounted(answer: &[u8]) -> Vec<u8> {
 
 fn answer(fields: &str, status: u16, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} x\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
-}
-
-/// Waits until something is so; generous, against a hang alone.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        thread::sleep(Duration::from_millis(10));
-    }
 }

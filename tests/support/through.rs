@@ -1,8 +1,7 @@
 //! A client and the service that it speaks to, both in this process, and whether it answers as the service does.
 
+use super::wait::until_ok;
 use std::sync::Arc;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire::fault;
@@ -76,9 +75,6 @@ const OWN: [&str; 11] = [
 
 /// What tells how far a table is, which two engines need not be at the same time.
 const STATES: [&str; 6] = ["CreateTable", "UpdateTable", "DeleteTable", "DescribeTable", "UpdateTimeToLive", "DescribeTimeToLive"];
-/// Against hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// A client tells of a bad value or segment before the service looks at the parts of a transaction that stand before it, or at a filter.
 fn is_early(operation: &str, body: &str) -> bool {
     operation.starts_with("Transact") || body.contains("ExclusiveStartKey") || body.contains("Segment")
@@ -112,28 +108,27 @@ impl Through {
     /// is asked itself, to stay in step.
     #[track_caller]
     pub fn check(&self, operation: &str, body: &str, (status, expected): (u16, &Value)) {
-        let start = Instant::now();
-        loop {
-            let Some((found_status, found)) = self.ask(&self.client, operation, body) else { return };
+        until_ok("through a client", || {
+            let Some((found_status, found)) = self.ask(&self.client, operation, body) else { return Ok(()) };
             if found["message"].as_str().is_some_and(|text| text.contains(NOT_MADE)) {
                 self.ask(&self.database, operation, body);
-                return;
+                return Ok(());
             }
             let is_alike = found_status == status
                 && (without_own(&found) == without_own(expected)
                     || is_early(operation, body) && is_invalid(&found) && is_invalid(expected)
                     || status == 200 && !self.is_steady && STATES.contains(&operation));
             if is_alike {
-                return;
+                return Ok(());
             }
             // The other engine may be behind with a table or an index that is being made; what was refused or read may be asked again.
             let is_again =
                 found_status != 200 || ["Describe", "Get", "Query", "Scan"].iter().any(|word| operation.starts_with(word));
             let shown = (found_status, without_own(&found));
-            let is_late = self.is_steady || !is_again || start.elapsed() > PATIENCE;
-            assert!(!is_late, "through a client: {operation} {body}\n   found: {shown:?}\nexpected: {:?}", (status, expected));
-            sleep(Duration::from_millis(20));
-        }
+            let text = format!("{operation} {body}\n   found: {shown:?}\nexpected: {:?}", (status, expected));
+            assert!(!self.is_steady && is_again, "through a client: {text}");
+            Err(text)
+        });
     }
 
     /// Status and body; nothing for what is no JSON, which never reaches a database. A client is asked what it makes itself of a request:

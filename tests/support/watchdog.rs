@@ -1,6 +1,7 @@
 //! Who watches threads that call a mount: when one of them gets no answer for too long it says where everybody waits, and aborts the
 //! mount's connection, since a call that waits in the kernel cannot be killed.
 
+use super::wait::moment;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -108,7 +109,7 @@ impl Watched {
     fn watch(&self, point: &Path) {
         let mut last: HashMap<u64, (u64, Instant)> = HashMap::new();
         while !self.ends.load(Ordering::Relaxed) {
-            std::thread::sleep(PERIOD);
+            moment(PERIOD);
             let pulses = self.pulses.lock().clone();
             for pulse in &pulses {
                 let (beats, since) = last.entry(pulse.id).or_insert((u64::MAX, Instant::now()));

@@ -127,6 +127,46 @@ fn layer_of(path: &[String], modules: &[&str]) -> Option<usize> {
     LAYERS.iter().position(|layer| layer == top)
 }
 
+/// The files of the tests that sleep: the one by which tests wait, and a service that is slow.
+const WAIT: &str = "tests/support/wait.rs";
+const SLOW_SERVICE: &str = "tests/support/proxy.rs";
+
+/// Where a moment may pass: what is tested there is itself a matter of time.
+const MOMENTS: [&str; 8] = [
+    "tests/http/wire.rs",
+    "tests/mount/coherence/",
+    "tests/mount/scratch_files.rs",
+    "tests/store/crash",
+    "tests/store/door.rs",
+    "tests/store/power_cut.rs",
+    "tests/store/table_processes.rs",
+    "tests/support/watchdog.rs",
+];
+
+/// True if a line calls a function of that name.
+fn calls(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let is_whole = !line[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
+        is_whole && line[at + name.len()..].starts_with('(')
+    })
+}
+
+#[test]
+fn tests_wait_for_facts() {
+    let mut findings = Vec::new();
+    for source in files("tests", &|path| path.extension().is_some_and(|end| end == "rs")) {
+        for (number, line) in source.text.lines().enumerate().filter(|_| source.file != WAIT) {
+            if calls(line, "sleep") && source.file != SLOW_SERVICE {
+                findings.push(source.finding(number + 1, format!("wait for a fact by a function of {WAIT}")));
+            }
+            if calls(line, "moment") && !MOMENTS.iter().any(|allowed| source.file.starts_with(allowed)) {
+                findings.push(source.finding(number + 1, "wait for a fact, not for time to pass".to_owned()));
+            }
+        }
+    }
+    report(&findings);
+}
+
 #[test]
 fn layers_import_only_from_below() {
     let mut findings = Vec::new();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::names::{MOVING, Name, REMADE};
 use crate::support::daemon::post;
 use crate::support::seeded::Numbers;
+use crate::support::wait::moment;
 use crate::support::watchdog::{Pulse, Watchdog};
 
 pub const BUCKETS: u64 = 3;
@@ -126,10 +127,10 @@ impl Field {
         self.refusals.lock().insert(way, error.to_string());
     }
 
-    pub fn sleep(&self, duration: Duration) {
+    pub fn goes_on_for(&self, duration: Duration) {
         let until = Instant::now() + duration;
         while Instant::now() < until && !self.ended() {
-            std::thread::sleep(Duration::from_millis(10));
+            moment(Duration::from_millis(10));
         }
     }
 
@@ -179,7 +180,7 @@ impl Field {
                 // Killed in the middle, or one process has the table still in its work.
                 Err(error) => assert!(Instant::now() < deadline, "{operation} {body}: {error}"),
             }
-            std::thread::sleep(Duration::from_millis(10));
+            moment(Duration::from_millis(10));
         }
     }
 

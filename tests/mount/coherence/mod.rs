@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::daemon::{DDBFS, Mount, check, free_address, post};
+use crate::support::wait::until;
 use field::Field;
 pub use field::definition;
 use tempfile::TempDir;
@@ -25,9 +26,6 @@ const WRITERS: u64 = 3;
 /// The torture's checks at least that the kernel answers alone, and how long a round of it takes.
 const CHECKS: u64 = 1_000_000;
 const ROUND: Duration = Duration::from_secs(60);
-/// How long a process may take to come, on a busy machine; it waits for what a killed one may have left in the kernel.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 pub fn given(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
@@ -114,12 +112,8 @@ impl<'a> Visitor<'a> {
             .args(&options(&address, field.seed)[if mounts { 0 } else { 2 }..]);
         command.args(point.as_ref().map(TempDir::path));
         let visitor = Self { field, child: command.stdout(Stdio::null()).spawn().unwrap(), address, point };
-        let deadline = Instant::now() + PATIENCE;
         let is_up = || visitor.point.as_ref().is_none_or(|point| point.path().join("README.md").exists());
-        while post(&visitor.address, "ListTables", "{}").is_err() || !is_up() {
-            assert!(Instant::now() < deadline, "another process on the data directory did not come up");
-            thread::sleep(Duration::from_millis(5));
-        }
+        until("another process on the data directory comes up", || post(&visitor.address, "ListTables", "{}").is_ok() && is_up());
         field.addresses.write().push(visitor.address.clone());
         visitor
     }
@@ -149,12 +143,12 @@ fn visitors(field: &Field, thread: u64) {
     while !field.ended() {
         // A mount that is killed alone is the harder case.
         let pause = 1_500 + numbers.below(3_000);
-        field.sleep(Duration::from_millis(if field.kills { pause * 3 } else { pause }));
+        field.goes_on_for(Duration::from_millis(if field.kills { pause * 3 } else { pause }));
         let visitor = Visitor::come(field, numbers.percent(50));
         let stay = Duration::from_millis(numbers.below(1_500));
         match &visitor.point {
             Some(point) => readers::read_for(field, point.path(), thread, stay),
-            None => field.sleep(stay),
+            None => field.goes_on_for(stay),
         }
     }
 }
@@ -163,7 +157,7 @@ fn visitors(field: &Field, thread: u64) {
 fn nobody_sees_less_than_what_was_acknowledged() {
     let seed = given("DDBFS_TORTURE_SEED", 13);
     for seed in [seed, seed + 1] {
-        torment(false, seed, |field, _| field.sleep(Duration::from_secs(SECONDS)));
+        torment(false, seed, |field, _| field.goes_on_for(Duration::from_secs(SECONDS)));
     }
 }
 
@@ -172,7 +166,7 @@ fn nobody_sees_less_than_what_was_acknowledged() {
 fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
     let mut numbers = field.numbers(99);
     while !field.ended() {
-        field.sleep(Duration::from_millis(2_000 + numbers.below(4_000)));
+        field.goes_on_for(Duration::from_millis(2_000 + numbers.below(4_000)));
         let address = field.addresses.read()[0].clone();
         field.addresses.write().retain(|other| *other != address);
         field.count_requests();
@@ -180,7 +174,7 @@ fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
         mount.kill();
         // Now and then somebody else has it first, and the dead mount stays.
         let successor = numbers.percent(50).then(|| Visitor::come(field, false));
-        field.sleep(Duration::from_millis(numbers.below(3_000) * u64::from(successor.is_some())));
+        field.goes_on_for(Duration::from_millis(numbers.below(3_000) * u64::from(successor.is_some())));
         let address = free_address();
         mount.start(&options(&address, field.seed));
         field.turn();
@@ -210,7 +204,7 @@ fn for_hours() {
         let end = Instant::now() + ROUND;
         kept += torment(round % 2 == 1, seed + round, |field, mount| match round % 2 {
             1 => kill_now_and_then(field, mount, end),
-            _ => field.sleep(ROUND),
+            _ => field.goes_on_for(ROUND),
         });
         round += 1;
     }

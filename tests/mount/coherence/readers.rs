@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::field::{BUCKETS, Field};
 use super::names::{Item, Name, Seen};
 use crate::support::seeded::Numbers;
+use crate::support::wait::moment;
 
 /// So many looks of one kind at one name in a row; and of what may be kept, half of the time.
 const BURST: u64 = 16;
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
         }
         if let Err(violation) = name.check(published, saw) {
             // Momentary, or for good?
-            std::thread::sleep(Duration::from_millis(5));
+            moment(Duration::from_millis(5));
             let again = size(fs::metadata(self.path(&name.path)));
             self.field.violated(format!("{way} {violation}\n  a stat 5 ms later: {again:?}"));
         }

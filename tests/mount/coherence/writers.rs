@@ -10,6 +10,7 @@ use super::field::{BUCKETS, Field, definition};
 use super::names::{Item, MOVING, Name, REMADE, State, Taken};
 use crate::support::daemon::DDBFS;
 use crate::support::seeded::Numbers;
+use crate::support::wait::moment;
 
 type Put = fn(&Field, &mut Numbers, &Name, &Item) -> io::Result<()>;
 type Delete = fn(&Field, &mut Numbers, &Name) -> io::Result<()>;
@@ -81,7 +82,7 @@ pub fn items(field: &Field, thread: u64) {
         }
         // As often as not there is a pause in which readers find what may be kept.
         if numbers.percent(50) {
-            std::thread::sleep(field.pause().mul_f64(numbers.below(1_000) as f64 / 1e3));
+            moment(field.pause().mul_f64(numbers.below(1_000) as f64 / 1e3));
         }
     }
     pulse.rest();
@@ -368,7 +369,7 @@ pub fn expiry(field: &Field, thread: u64) {
         }
         while waiting.iter().any(|taken| is_there(field, &mut numbers, taken.name())) && !field.ended() {
             pulse.beat();
-            std::thread::sleep(Duration::from_millis(20));
+            moment(Duration::from_millis(20));
         }
         // Not while the mount is away, which has no files.
         let shows = |taken: &Taken<'_>| {
@@ -376,7 +377,7 @@ pub fn expiry(field: &Field, thread: u64) {
             fs::metadata(field.path(&taken.name().path)).is_ok() || !field.is_up_since(life)
         };
         while waiting.iter().any(&shows) && !field.ended() {
-            std::thread::sleep(Duration::from_millis(1));
+            moment(Duration::from_millis(1));
         }
         pulse.rest();
         if !field.ended() {
@@ -411,7 +412,7 @@ pub fn tables(field: &Field, thread: u64) {
             settle(field, &mut numbers, name, Some(&item));
             taken.acknowledge(Some(item));
         }
-        field.sleep(Duration::from_millis(numbers.below(100)));
+        field.goes_on_for(Duration::from_millis(numbers.below(100)));
         pulse.beat();
         let mut taken: Vec<Taken<'_>> = items.iter().map(|name| name.take().unwrap()).collect();
         taken.iter_mut().chain([&mut table]).for_each(|taken| taken.begin("DeleteTable", State::ABSENT));
@@ -425,7 +426,7 @@ pub fn tables(field: &Field, thread: u64) {
         while !field.insist(&mut numbers, "DescribeTable", &gone, "ResourceNotFound").is_null() {}
         taken.iter_mut().chain([&mut table]).for_each(|taken| taken.acknowledge(None));
         field.wrote("DeleteTable");
-        field.sleep(Duration::from_millis(numbers.below(100)));
+        field.goes_on_for(Duration::from_millis(numbers.below(100)));
     }
     pulse.rest();
 }
@@ -443,20 +444,20 @@ pub fn indexes(field: &Field, thread: u64) {
         index.begin("index built", State::THERE);
         field.insist(&mut numbers, "UpdateTable", &create, "already exists");
         while status(field, &mut numbers, "by-x").as_deref() != Some("ACTIVE") {
-            std::thread::sleep(Duration::from_millis(2));
+            moment(Duration::from_millis(2));
         }
         index.acknowledge(None);
         field.wrote("index built");
-        field.sleep(Duration::from_millis(numbers.below(150)));
+        field.goes_on_for(Duration::from_millis(numbers.below(150)));
         pulse.beat();
         index.begin("index dropped", State::ABSENT);
         field.insist(&mut numbers, "UpdateTable", &drop, "ResourceNotFound");
         while status(field, &mut numbers, "by-x").is_some() {
-            std::thread::sleep(Duration::from_millis(2));
+            moment(Duration::from_millis(2));
         }
         index.acknowledge(None);
         field.wrote("index dropped");
-        field.sleep(Duration::from_millis(numbers.below(150)));
+        field.goes_on_for(Duration::from_millis(numbers.below(150)));
     }
     pulse.rest();
 }
@@ -493,11 +494,11 @@ pub fn folders(field: &Field, thread: u64) {
         taken.begin("PutItem", State::THERE);
         field.insist(&mut numbers, "PutItem", &json!({"TableName": "Orders", "Item": item("f1")}), "");
         taken.acknowledge(None);
-        std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
+        moment(Duration::from_micros(numbers.below(5_000)));
         taken.begin("DeleteItem", State::ABSENT);
         field.insist(&mut numbers, "DeleteItem", &json!({"TableName": "Orders", "Key": item("f1")}), "");
         taken.acknowledge(None);
-        std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
+        moment(Duration::from_micros(numbers.below(5_000)));
         rename_folder(field, &mut numbers);
         remake_folder(field, &mut numbers);
     }
@@ -515,7 +516,7 @@ fn remake_folder(field: &Field, numbers: &mut Numbers) {
     item.begin("PutItem", State::of(item.name(), Some(&next)));
     settle(field, numbers, item.name(), Some(&next));
     item.acknowledge(Some(next));
-    std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
+    moment(Duration::from_micros(numbers.below(5_000)));
     item.begin(REMOVE_FOLDER, State::ABSENT);
     match fs::remove_dir_all(&folder) {
         Ok(()) => field.wrote(REMOVE_FOLDER),
@@ -540,7 +541,7 @@ fn rename_folder(field: &Field, numbers: &mut Numbers) {
         taken.acknowledge(item);
     }
     let _ = fs::remove_dir(field.path(of(pair.1)));
-    std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
+    moment(Duration::from_micros(numbers.below(5_000)));
     from.begin(RENAME_FOLDER, State::ABSENT);
     to.begin(RENAME_FOLDER, State::of(to.name(), Some(&item)));
     match fs::rename(field.path(of(pair.0)), field.path(of(pair.1))) {
