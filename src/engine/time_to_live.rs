@@ -136,46 +136,26 @@ fn build_piece(
     else {
         return Ok(None);
     };
-    let (found, last) = expiries(transaction, &table, &time_to_live.attribute, after)?;
+    let range = Space::Entry.of(table.source).after(after);
+    let mut found = Vec::new();
+    let last = walks::piece(transaction.read(), &range, (ITEMS_PER_JOB, BYTES_PER_JOB), |key, value| {
+        // A damaged item cannot expire; `check` tells of it.
+        if let Ok(Some(ms)) = Record::parse(value).and_then(|record| expiry_of(&record, &time_to_live.attribute)) {
+            found.push((ms, keys::place_in_source(key).to_vec()));
+        }
+        Ok(value.len())
+    })?;
     for (ms, place) in found {
         transaction.batch.put(&StoreKey::Expiry(list, ms, &place).encode(), &[])?;
     }
     if last.is_none() {
-        finish(transaction, &table, list)?;
+        transaction.change_table(&table, |new| {
+            if let Some(time_to_live) = &mut new.time_to_live {
+                time_to_live.list = Some(ExpiryList { id: list, is_built: true });
+            }
+        })?;
     }
     Ok(last)
-}
-
-/// Expiries with the places of their items.
-type Expiries = Vec<(u64, Vec<u8>)>;
-
-/// Expiries of some items, and the key of the last item looked at when there may be more.
-fn expiries(
-    transaction: &Transaction<'_>,
-    table: &TableEntry,
-    attribute: &str,
-    after: Option<Vec<u8>>,
-) -> Result<(Expiries, Option<Vec<u8>>), StoreError> {
-    let range = Space::Entry.of(table.source).after(after);
-    let mut found = Vec::new();
-    let last = walks::piece(transaction.read(), &range, (ITEMS_PER_JOB, BYTES_PER_JOB), |key, value| {
-        let place = keys::place_in_source(key);
-        // A damaged item cannot expire; `check` tells of it.
-        if let Ok(Some(ms)) = Record::parse(value).and_then(|record| expiry_of(&record, attribute)) {
-            found.push((ms, place.to_vec()));
-        }
-        Ok(value.len())
-    })?;
-    Ok((found, last))
-}
-
-fn finish(transaction: &mut Transaction<'_>, table: &TableEntry, list: SourceId) -> Result<(), StoreError> {
-    let built = |new: &mut TableEntry| {
-        if let Some(time_to_live) = &mut new.time_to_live {
-            time_to_live.list = Some(ExpiryList { id: list, is_built: true });
-        }
-    };
-    transaction.change_table(table, built).map(drop)
 }
 
 #[cfg(test)]

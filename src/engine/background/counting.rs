@@ -45,7 +45,7 @@ fn store_of_source(transaction: &mut Transaction<'_>, taken: &TakenOfSource, now
     // A table that was dropped meanwhile must leave nothing behind.
     let Some(table) = transaction.table(&taken.table)? else { return Ok(()) };
     let source = taken.source.unwrap_or(table.source);
-    if source != table.source && !table.index_sources.contains(&source) {
+    if !table.all_sources().any(|of| of == source) {
         return Ok(());
     }
     let since_ms = transaction.shared.started_ms.max(table.created_ms);
@@ -83,10 +83,8 @@ pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
 fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
     let view = shared.view()?;
     let next = catalog::next_source(view.read())?;
-    let mut live = HashSet::new();
-    for name in catalog::all_tables(view.read())? {
-        live.extend(view.table(&name)?.iter().flat_map(|table| table.all_sources()));
-    }
+    let tables = view.tables()?;
+    let live: HashSet<SourceId> = tables.iter().flat_map(|table| table.all_sources()).collect();
     let mut over = Vec::new();
     view.read().walk(&Space::Counted.all(), Direction::Forward, &mut |key, _| {
         let is_over = match StoreKey::parse(key) {

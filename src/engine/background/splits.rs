@@ -40,7 +40,10 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     }
     let mut changed = Vec::new();
     // Nothing is held over the round but entries: it may take long, and reads by short views.
-    let (tables, next) = tables(shared)?;
+    let (tables, next) = {
+        let view = shared.view()?;
+        (view.tables()?, catalog::next_source(view.read())?)
+    };
     for table in &tables {
         for source in partitions::sources(table) {
             changed.extend(look_at(shared, table, source)?);
@@ -55,14 +58,6 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
         return Ok(());
     }
     store(shared, changed)
-}
-
-/// All tables, and the source that will be made next.
-fn tables(shared: &Shared) -> Result<(Vec<Arc<TableEntry>>, SourceId), Error> {
-    let view = shared.view()?;
-    let names = catalog::all_tables(view.read())?;
-    let tables = names.iter().filter_map(|name| view.table(name).transpose()).collect::<Result<_, Error>>()?;
-    Ok((tables, catalog::next_source(view.read())?))
 }
 
 /// What is to be changed of a table's base or global index.
@@ -138,7 +133,7 @@ fn split_hot(
     let Some(meter) = shared.meter.known_source(source) else { return Ok(()) };
     let now_ms = shared.now_ms();
     let is_hot = |partition: &&Partition| {
-        let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
+        let load = meter.last_minute(partition.id, now_ms);
         let has_rested = now_ms.saturating_sub(partition.since_ms) >= hot::REST_MS;
         has_rested && hot::share(&load, &shared.options.partition_limits) >= hot::HEAT_SPLIT_SHARE
     };
@@ -164,16 +159,21 @@ fn split_hot(
 /// Writes the maps, unless another process was quicker; then tells the meters.
 fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
     // All maps in one transaction: one sync.
-    let stored = shared.submit_in_background(move |transaction| {
-        let mut stored = Vec::new();
+    let written = shared.submit_in_background(move |transaction| {
+        let mut written = Vec::new();
         for change in &changed {
-            if write(transaction, change)? {
-                stored.push((change.source, Arc::clone(&change.map)));
+            let key = StoreKey::Partitions(change.source).encode();
+            let is_as_before = transaction.batch.get(&key)? == change.before.as_deref();
+            // A table that was dropped meanwhile must leave nothing behind.
+            let table = transaction.table(&change.table)?;
+            if is_as_before && table.is_some_and(|table| table.all_sources().any(|source| source == change.source)) {
+                transaction.batch.put(&key, &stored::encode(&*change.map)?)?;
+                written.push((change.source, Arc::clone(&change.map)));
             }
         }
-        Ok(stored)
+        Ok(written)
     })?;
-    for (source, map) in stored {
+    for (source, map) in written {
         if let Some(meter) = shared.meter.known_source(source) {
             meter.set_map(map);
         }
@@ -181,16 +181,4 @@ fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
     // The commit was our own.
     shared.split_rounds.saw(shared.store.commit_id());
     Ok(())
-}
-
-fn write(transaction: &mut Transaction<'_>, change: &ChangedMap) -> Result<bool, Error> {
-    let key = StoreKey::Partitions(change.source).encode();
-    let is_as_before = transaction.batch.get(&key)? == change.before.as_deref();
-    // A table that was dropped meanwhile must leave nothing behind.
-    let table = transaction.table(&change.table)?;
-    let is_there = table.is_some_and(|table| table.source == change.source || table.index_sources.contains(&change.source));
-    if is_as_before && is_there {
-        transaction.batch.put(&key, &stored::encode(&*change.map)?)?;
-    }
-    Ok(is_as_before && is_there)
 }

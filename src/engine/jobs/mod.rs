@@ -102,8 +102,10 @@ fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Rest>, Err
     let next = match &job {
         Job::Copy(copy) => copy::piece(transaction, copy)?.map(|place| Job::Copy(CopyJob { place, ..copy.clone() })),
         Job::Changes(of) => changes::piece(transaction, of)?.map(|after| Job::Changes(ChangesJob { after, ..of.clone() })),
-        Job::Trim { source, below } if trim_piece(transaction, *source, *below)? => return Ok(None),
-        Job::Trim { .. } => None,
+        Job::Trim { source, below } => match trim_piece(transaction, *source, *below)? {
+            true => return Ok(None),
+            false => None,
+        },
     };
     match next {
         Some(job) => Ok(JobRecord { id, job }.put(transaction.batch, &name).map(|()| None)?),

@@ -194,15 +194,9 @@ struct Counts {
 /// What was asked of one partition.
 #[derive(Debug, Default)]
 struct Warm {
-    heat: Heat,
-    samples: Samples,
-}
-
-/// The load of one partition.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Heat {
-    pub last_minute: LastMinute,
+    last_minute: LastMinute,
     slot: Gauge,
+    samples: Samples,
 }
 
 /// What a page read.
@@ -330,10 +324,10 @@ impl SourceMeter {
         now_ms.saturating_sub(self.counts.lock().asked_ms) < 60_000
     }
 
-    /// The load of a partition, by its number.
+    /// The load of a partition over the last minute, by its number.
     #[must_use]
-    pub fn heat_of(&self, id: u32) -> Heat {
-        self.counts.lock().warm.get(&id).map(|warm| warm.heat).unwrap_or_default()
+    pub fn last_minute(&self, id: u32, now_ms: u64) -> Load {
+        self.counts.lock().warm.get(&id).map(|warm| warm.last_minute.sum(now_ms)).unwrap_or_default()
     }
 
     /// Places of a partition, by its number, that were asked for lately.
@@ -391,7 +385,10 @@ impl Counts {
         for (number, partition) in partitions.iter().enumerate() {
             let first = if number == 0 { from } else { &partition.from };
             let last = partitions.get(number + 1).map_or(to, |next| &next.from);
-            self.warm.entry(partition.id).or_default().count((first, last), now_ms, &share);
+            let warm = self.warm.entry(partition.id).or_default();
+            warm.samples.count((first, last), now_ms, &share);
+            warm.last_minute.add(now_ms, &share);
+            warm.slot.add(now_ms, &share);
         }
         if let Some(digest) = collection_of(from).filter(|digest| Some(*digest) == collection_of(to)) {
             self.keys.count(digest, now_ms, load);
@@ -401,7 +398,7 @@ impl Counts {
     /// What the slot now has.
     fn open_slot(&self) -> HeatRecord {
         HeatRecord {
-            partitions: self.warm.iter().filter_map(|(id, warm)| Some((*id, warm.heat.slot.read()?))).collect(),
+            partitions: self.warm.iter().filter_map(|(id, warm)| Some((*id, warm.slot.read()?))).collect(),
             keys: self.keys.all().filter_map(|key| Some((key.digest, key.slot.read()?))).collect(),
         }
     }
@@ -416,16 +413,8 @@ impl Counts {
     fn close(&mut self, now_ms: u64) {
         self.slots.open = self.open_slot();
         self.slots.close(now_ms);
-        self.warm.values_mut().for_each(|warm| warm.heat.slot = Gauge::default());
+        self.warm.values_mut().for_each(|warm| warm.slot = Gauge::default());
         self.keys.all_mut().for_each(|key| key.slot = Gauge::default());
-    }
-}
-
-impl Warm {
-    fn count(&mut self, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
-        self.samples.count(places, now_ms, load);
-        self.heat.last_minute.add(now_ms, load);
-        self.heat.slot.add(now_ms, load);
     }
 }
 

@@ -197,7 +197,7 @@ impl Engine {
     fn hot_candidate(&self, of: &Partitioned, partition: &PartitionReport) -> Result<SplitCandidate, Error> {
         let now_ms = self.shared.now_ms();
         let Some(meter) = self.shared.meter.known_source(of.source) else { return Ok(SplitCandidate::NotNeeded) };
-        let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
+        let load = meter.last_minute(partition.id, now_ms);
         if hot::share(&load, &self.shared.options.partition_limits) < hot::HEAT_SPLIT_SHARE {
             return Ok(SplitCandidate::NotNeeded);
         }

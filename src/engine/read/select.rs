@@ -98,15 +98,12 @@ pub fn columns_of(columns: &[Column], item: &Item) -> Item {
 }
 
 fn needs_fetch(source: &ReadSource, paths: &ProjectionPaths) -> Result<bool, QueryError> {
-    let Some(index) = source.index() else { return Ok(false) };
-    let names = paths.top_level_names();
-    let missing: Vec<&str> = names.into_iter().filter(|name| !index.projects(&source.table.schema.key, name)).collect();
-    match index.kind {
-        IndexKind::Global if !missing.is_empty() => {
+    let missing = source.not_projected(paths.top_level_names());
+    match source.index() {
+        Some(index) if index.kind == IndexKind::Global && !missing.is_empty() => {
             Err(QueryError::NotProjected { index: index.name.as_str().to_owned(), names: missing.join(", ") })
         }
-        IndexKind::Global => Ok(false),
-        IndexKind::Local => Ok(!missing.is_empty()),
+        _ => Ok(!missing.is_empty()),
     }
 }
 
@@ -267,13 +264,13 @@ impl Filter {
     /// # Errors
     /// `FilterNotProjected`.
     pub fn check_projected(&self, source: &ReadSource) -> Result<(), QueryError> {
-        let Some(index) = source.index() else { return Ok(()) };
-        let missing = self.names.iter().filter(|name| !index.projects(&source.table.schema.key, name));
-        let missing: Vec<&str> = missing.map(String::as_str).collect();
-        if missing.is_empty() {
-            return Ok(());
+        let missing = source.not_projected(self.names.iter().map(String::as_str));
+        match source.index() {
+            Some(index) if !missing.is_empty() => {
+                Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names: missing.join(", ") })
+            }
+            _ => Ok(()),
         }
-        Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names: missing.join(", ") })
     }
 
     /// Does the filter keep an entry?

@@ -3,7 +3,10 @@
 use std::ops::Bound;
 
 use crate::codec::key::{encode, encode_prefix, partition_digest};
-use crate::engine::{index::IndexView, runtime::prelude::*};
+use crate::engine::{
+    index::{IndexView, values_of},
+    runtime::prelude::*,
+};
 use crate::expr::{KeyCondition, KeySchemaView, SortRange, partiql::plan::Interval};
 use crate::model::{
     KeyAttribute,
@@ -70,6 +73,13 @@ impl ReadSource {
         self.index().is_some_and(|index| index.kind == kind)
     }
 
+    /// Those of these names that the index does not have, if one is read.
+    #[must_use]
+    pub fn not_projected<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+        let Some(index) = self.index() else { return Vec::new() };
+        names.into_iter().filter(|name| !index.projects(&self.table.schema.key, name)).collect()
+    }
+
     /// The source in the store.
     #[must_use]
     pub fn id(&self) -> SourceId {
@@ -113,10 +123,7 @@ impl ReadSource {
     pub fn address(&self, cursor: &Item) -> Option<EntryAddress> {
         let base = cursor.key(&self.table.schema.key)?;
         let Some(view) = self.index_view() else { return Some(EntryAddress::of_item(self.table.source, &base)) };
-        let values = |attributes: &[KeyAttribute]| -> Option<Vec<&AttributeValue>> {
-            attributes.iter().map(|attribute| cursor.get(&attribute.name)).collect()
-        };
-        Some(view.address(&values(&view.index.partition)?, &values(&view.index.sort)?, &base))
+        Some(view.address(&values_of(&view.index.partition, cursor)?, &values_of(&view.index.sort, cursor)?, &base))
     }
 
     /// The address of the base item of a record of this source.

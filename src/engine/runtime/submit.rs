@@ -32,7 +32,6 @@ impl Shared {
         );
     }
 
-    /// As [`Shared::submit`], compiled once for all changes.
     /// The same with what was checked of a request; tells `done` at once why it is not legal.
     pub(crate) fn submit_checked<C, T, F>(self: &Arc<Self>, checked: Result<C, Error>, mut run: F, done: Done<T>)
     where
@@ -46,6 +45,7 @@ impl Shared {
         }
     }
 
+    /// As [`Shared::submit`], compiled once for all changes.
     fn submit_untyped(self: &Arc<Self>, run: Change, done: Done<()>) {
         self.store.submit(Box::new(SubmittedChange {
             shared: Arc::clone(self),

@@ -81,6 +81,14 @@ impl View<'_> {
         Ok(self.shared.catalog.table_of(self.read(), self.read().commit_id(), name)?)
     }
 
+    /// All tables, in byte order of their names.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn tables(&self) -> Result<Vec<Arc<TableEntry>>, Error> {
+        catalog::all_tables(self.read())?.iter().filter_map(|name| self.table(name).transpose()).collect()
+    }
+
     /// The table for a data operation.
     ///
     /// # Errors

@@ -153,14 +153,12 @@ fn check_order(statement: &Select, source: &ReadSource, reads: Option<&[KeyedRea
 /// A read by key of an index must find there what its conditions look at; one branch that does is enough.
 fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), QueryError> {
     let Some(index) = source.index() else { return Ok(()) };
-    let missing = |names: &BTreeSet<String>| -> Vec<String> {
-        names.iter().filter(|name| !index.projects(&source.table.schema.key, name)).cloned().collect()
-    };
+    let missing = |names: &'_ BTreeSet<String>| source.not_projected(names.iter().map(String::as_str)).join(", ");
     let mut branches = reads.iter().flat_map(|read| &read.names);
     if branches.clone().any(|names| missing(names).is_empty()) {
         return Ok(());
     }
-    let names = branches.next().map(missing).unwrap_or_default().join(", ");
+    let names = branches.next().map(missing).unwrap_or_default();
     Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names })
 }
 
