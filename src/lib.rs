@@ -75,7 +75,7 @@
 //! `database/remote/client.rs`. HTTP and the mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
 //! `fs/special/`; anything else beside the data: a type with [`fs::open::room::Room`] in one file there, and a row of its directory's
 //! names; a directory of data: `fs/source/`, and its names in `fs/tree/`. A clause of query paths: a row of `fs/query/clause.rs`, a result: of
-//! `fs/query/result_kind.rs`. A kind of thing in the store: a variant of
+//! `ResultKind` in `fs/query/path.rs`. A kind of thing in the store: a variant of
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 

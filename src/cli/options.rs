@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::durability;
 use crate::cli::prelude::*;
 use crate::fs::options::ViewOptions;
-use crate::fs::query::nearest::nearest;
+use crate::fs::query::spelling::nearest;
 use crate::fuse::MountOptions;
 use crate::store::Durability;
 

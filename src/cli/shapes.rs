@@ -3,7 +3,7 @@
 use super::dump::existing_table;
 use super::outcome::print;
 use crate::cli::prelude::*;
-use crate::fs::mount::text::pretty;
+use crate::fs::mount::texts::pretty;
 use crate::fs::path::names::item_path;
 use crate::inspect::shapes::{json, markdown, read};
 use crate::model::Error;

@@ -3,7 +3,7 @@
 //! | memory | of what | for | age | entries |
 //! |---|---|---|---|---|
 //! | `process::Processes` | the process of a thread | `/proc` costs as much as a call | 1 s | 10,000 |
-//! | `mount::last::LastAnswers` | the answer to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
+//! | `mount::calls::LastAnswers` | the answer to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
 //! | the same | the session of a process | `/proc` again | 1 s | 256 |
 //! | `mount::journal::Journal` | a session's last failure, and the last name that it missed | `.ddb/errors/last` | none | 1,000 each |
 //! | `mount::reports::Reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |

@@ -37,8 +37,8 @@ pub fn names(word: &str) -> io::Result<Vec<String>> {
 fn names_in(root: &Path, directory: &Path, parts: &[String], start: &str) -> io::Result<Vec<String>> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        [_] => Ok(directory_names(tree::table_names())),
-        [_, "gsi" | "lsi", _] => Ok(directory_names(tree::index_names())),
+        [_] => Ok(directory_names(tree::names(true))),
+        [_, "gsi" | "lsi", _] => Ok(directory_names(tree::names(false))),
         [_, rest @ ..] if let Some(at) = rest.iter().position(|part| matches!(*part, "query" | "scan")) => {
             let source = directory.ancestors().nth(rest.len() - at).unwrap_or(directory);
             clauses(&root.join(directory), &root.join(source), start)

@@ -1,8 +1,11 @@
-//! Collection folders that exist without items: made by mkdir, or emptied by unlink and not yet removed. In memory only.
+//! What mkdir made and the store does not know: collection folders that exist without items, or were emptied by unlink and not yet removed,
+//! and indexes that UpdateTable has not made. In memory only.
 
-use crate::codec::file_name::STEM_BYTES_MAX;
-use crate::codec::{digest::Digest, key::partition_digest};
+use std::collections::BTreeMap;
+
+use crate::codec::{digest::Digest, file_name::STEM_BYTES_MAX, key::partition_digest};
 use crate::fs::prelude::*;
+use crate::model::IndexName;
 
 /// Folders made by mkdir and not removed, over all tables.
 pub const MADE_MAX: usize = 100_000;
@@ -16,7 +19,7 @@ struct Folder {
     since_ms: u64,
 }
 
-/// See the module.
+/// The collection folders.
 #[derive(Debug, Default)]
 pub struct Folders {
     tables: HashMap<TableName, HashMap<AttributeValue, Folder>>,
@@ -153,6 +156,50 @@ fn may_be_shortened(value: &AttributeValue) -> bool {
         _ => 0,
     };
     bytes * 3 > STEM_BYTES_MAX
+}
+
+/// Drafts at a time.
+const DRAFTS_MAX: usize = 256;
+
+/// Indexes that mkdir made in `gsi/`, and when each was made, milliseconds since the epoch.
+#[derive(Debug, Default)]
+pub struct IndexDrafts(Mutex<BTreeMap<(TableName, IndexName), u64>>);
+
+impl IndexDrafts {
+    /// MKDIR.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn make(&self, table: &TableName, index: &IndexName) -> Result<(), FsError> {
+        let mut drafts = self.0.lock();
+        if drafts.len() >= DRAFTS_MAX {
+            return Err(FsError::NotPermitted("too many draft indexes; write their schema.json or remove some"));
+        }
+        drafts.insert((table.clone(), index.clone()), now_ms());
+        Ok(())
+    }
+
+    /// RMDIR, or it was made. Was it there?
+    pub fn remove(&self, table: &TableName, index: &IndexName) -> bool {
+        self.0.lock().remove(&(table.clone(), index.clone())).is_some()
+    }
+
+    /// When it was made, milliseconds since the epoch.
+    #[must_use]
+    pub fn created_ms(&self, table: &TableName, index: &IndexName) -> Option<u64> {
+        self.0.lock().get(&(table.clone(), index.clone())).copied()
+    }
+
+    /// Those of a table.
+    #[must_use]
+    pub fn of(&self, table: &TableName) -> Vec<IndexName> {
+        self.0.lock().keys().filter(|(of, _)| of == table).map(|(_, index)| index.clone()).collect()
+    }
+
+    /// The table is gone.
+    pub fn drop_table(&self, table: &TableName) {
+        self.0.lock().retain(|(of, _), _| of != table);
+    }
 }
 
 #[cfg(test)]

@@ -8,11 +8,14 @@
 //!   table is taken and dropped.
 //! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table: what is derived goes with it.
 
-use crate::fs::node::Kind;
-use crate::fs::prelude::*;
-use crate::fs::process::{Process, name_of};
-use crate::fs::recent::Seldom;
 use std::collections::HashSet;
+
+use crate::fs::{
+    node::Kind,
+    prelude::*,
+    process::{Process, name_of},
+    recent::Seldom,
+};
 
 /// How long a process may take from one of these calls to the next.
 const PATIENCE_MS: u64 = 60_000;

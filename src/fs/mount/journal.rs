@@ -4,9 +4,10 @@
 //! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
 //! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
 
+use std::{collections::VecDeque, sync::atomic::AtomicU64};
+
 use crate::codec::{calendar, shown};
 use crate::fs::prelude::*;
-use std::{collections::VecDeque, sync::atomic::AtomicU64};
 
 /// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;

@@ -1,56 +1,48 @@
 //! What a mount is: the database, and what lives in memory beside it. Each part of the memory is bounded for itself.
 //!
 //! ```text
-//! text.rs                               texts of open files
-//! texts.rs                              texts that read a whole table, made once for all who ask
-//! written.rs                            texts as programs wrote them (`-o keep_text`)
-//! shapes.rs                             what items look like, for both texts of it
-//! folders.rs  scratch.rs                folders without items, scratch files
-//! index_drafts.rs                       what becomes an index
-//! in_progress.rs                        what one process is in the middle of
-//! journal.rs  calls.rs  last.rs  reports.rs   failures, slow calls, answers and batches that people read back
-//! stream/                               today's changes of a table as a file that grows
-//! paths.rs                              the path of a node, for people
+//! texts.rs                           texts of open files, of files that read a whole table, and as programs wrote them
+//! folders.rs                         folders without items, and what becomes an index
+//! scratch.rs                         where scratch files are, and what they are called
+//! in_progress.rs                     what one process is in the middle of
+//! journal.rs  calls.rs  reports.rs   failures, calls and answers, and batches that people read back
+//! stream.rs                          today's changes of a table as a file that grows
+//! paths.rs                           the path of a node, for people
 //! ```
 //!
 //! Locks are short. Where one is taken under another, that of the drafts comes first, then that of the folders or the dropped names
 //! (CreateTable hands a draft's folders over). The database is asked under three only, each of one file: a text that reads a table
-//! (`texts.rs`, `shapes.rs` within it), the log of a stream, and a directory's own listing.
+//! (`LongTexts`, `KeptShapes` within it), the log of a stream, and a directory's own listing.
+
+use std::sync::{OnceLock, atomic::AtomicUsize};
+
+use self::{
+    calls::{Calls, LastAnswers},
+    folders::{Folders, IndexDrafts},
+    in_progress::{DroppedNames, InProgress},
+    journal::Journal,
+    reports::Reports,
+    stream::Logs,
+    texts::{KeptShapes, LongTexts, WrittenTexts},
+};
+use crate::database::layout::Layout;
+use crate::fs::{
+    node::{Kind, Node, index_of},
+    options::ViewOptions,
+    prelude::*,
+    write::{DeferredDeletes, Drafts, ScratchFiles, scratch::FileId},
+};
+use crate::store::budget::{Budget, Memory};
 
 pub mod calls;
 pub mod folders;
 pub mod in_progress;
-pub mod index_drafts;
 pub mod journal;
-pub mod last;
 mod paths;
 pub mod reports;
 pub mod scratch;
-pub mod shapes;
 pub mod stream;
-pub mod text;
 pub mod texts;
-pub mod written;
-
-use calls::Calls;
-use folders::Folders;
-use in_progress::{DroppedNames, InProgress};
-use index_drafts::IndexDrafts;
-use journal::Journal;
-use last::LastAnswers;
-use reports::Reports;
-use shapes::KeptShapes;
-use stream::log::Logs;
-use texts::LongTexts;
-use written::WrittenTexts;
-
-use crate::database::layout::Layout;
-use crate::fs::node::{Kind, Node};
-use crate::fs::options::ViewOptions;
-use crate::fs::prelude::*;
-use crate::fs::write::{DeferredDeletes, Drafts, ScratchFiles};
-use crate::store::budget::{Budget, Memory};
-use std::sync::{OnceLock, atomic::AtomicUsize};
 
 /// The last plan of each session for each table: see `schema.plan`.
 type Plans = Recent<(TableName, u32), Vec<u8>, 256>;
@@ -185,10 +177,8 @@ impl Mount {
     /// [`FsError::NotFound`] when there is no such table or index.
     pub fn source_schema(&self, source: &Source) -> Result<Arc<TableSchema>, FsError> {
         let schema = self.schema(&source.table)?;
-        match &source.index {
-            Some(index) if schema.index(index.as_str()).is_none() => Err(FsError::NotFound),
-            _ => Ok(schema),
-        }
+        index_of(&schema, source)?;
+        Ok(schema)
     }
 
     /// When the table of `source` was created, milliseconds since the epoch. Directories and statistics carry this time: a time that

@@ -1,14 +1,16 @@
 //! The path of a node below the mount, for people; and what directory it is in.
 
 use super::Mount;
-use crate::fs::node::ino::{self, Tag};
-use crate::fs::node::{Node, base};
-use crate::fs::path::{
-    ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME, kind_name, names, table_name,
+use crate::fs::{
+    node::{
+        Node, base,
+        ino::{self, Tag},
+    },
+    path::{ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME, kind_name, names, table_name},
+    prelude::*,
+    query::{Child, QueryKind, QueryPath},
+    write::scratch::FileId,
 };
-use crate::fs::prelude::*;
-use crate::fs::query::{Child, QueryKind, QueryPath};
-use crate::fs::write::scratch::FileId;
 
 impl Mount {
     /// The path of a node below the mount, for people.
@@ -40,8 +42,7 @@ impl Mount {
     }
 
     fn scratch_path(&self, id: FileId) -> String {
-        let place = self.scratch.lock().place(id).map(|(directory, name)| (directory.clone(), name.to_owned()));
-        match place {
+        match self.scratch_place(id) {
             Some((directory, name)) => format!("{}/{name}", self.path(&directory)),
             None => String::from("(removed)"),
         }

@@ -1,9 +1,8 @@
 //! How a batch went: `<Table>/batch/result.json`, of the last one of the reader's session.
 
-use super::text::pretty;
+use super::texts::pretty;
 use crate::codec::calendar;
-use crate::fs::path::BATCH_NAME;
-use crate::fs::prelude::*;
+use crate::fs::{path::BATCH_NAME, prelude::*};
 use crate::store::memory_limit::part_of_limit;
 
 /// Failed lines that are told one by one; the rest is counted.

@@ -1,13 +1,13 @@
 //! Scratch files in memory go with their tables; where each is parked, and what it is called in `.ddb/scratch/`.
 
 use super::Mount;
-use crate::codec::calendar::iso;
-use crate::codec::digest::hex;
-use crate::codec::file_name::NAME_BYTES_MAX;
-use crate::fs::node::{Node, base};
-use crate::fs::path::names;
-use crate::fs::prelude::*;
-use crate::fs::write::scratch::FileId;
+use crate::codec::{calendar::iso, digest::hex, file_name::NAME_BYTES_MAX};
+use crate::fs::{
+    node::{Node, base},
+    path::names,
+    prelude::*,
+    write::scratch::FileId,
+};
 use crate::model::api::parked::ParkedPlace;
 
 /// The directory that lists all of them.

@@ -1,10 +1,12 @@
-//! Files whose text is made by reading a whole table: `missing.ndjson` and the like. A program asks three times for it, by its name,
-//! when it opens it, and for its size: it is made once for all who ask while nothing is committed.
+//! Texts of files that are kept in memory: of an open file ([`Text`]), of one that is made by reading a whole table ([`LongTexts`],
+//! [`KeptShapes`]), and as a program wrote it ([`WrittenTexts`]).
 
-use super::text::Text;
-
-use crate::fs::prelude::*;
 use std::time::Instant;
+
+use crate::codec::shown;
+use crate::fs::{prelude::*, recent::Weighed};
+use crate::inspect::shapes::{Shapes, read};
+use crate::store::budget::{Budget, Permit};
 
 /// How long a text is kept for whoever asks next.
 const KEPT: Duration = Duration::from_secs(2);
@@ -17,7 +19,8 @@ struct Made {
     text: Arc<Text>,
 }
 
-/// The texts made of late, by what tells the files from others.
+/// Texts that are made by reading a whole table, `missing.ndjson` and the like, by what tells the files from others. A program asks three
+/// times for one, by its name, when it opens it, and for its size: it is made once for all who ask while nothing is committed.
 #[derive(Debug, Default)]
 pub struct LongTexts {
     made: Mutex<HashMap<String, Arc<Mutex<Option<Made>>>>>,
@@ -55,8 +58,128 @@ impl LongTexts {
     }
 }
 
+/// The whole of a file, counted as long as anybody has it open.
+#[derive(Debug, Default)]
+pub struct Text {
+    pub bytes: Vec<u8>,
+    _permit: Permit,
+}
+
+impl Text {
+    /// Counts the text.
+    ///
+    /// # Errors
+    /// `TooManyOpen`.
+    pub fn new(mut bytes: Vec<u8>, budget: &Budget) -> Result<Arc<Self>, FsError> {
+        bytes.shrink_to_fit();
+        let permit = budget.permit(bytes.len()).map_err(|_| FsError::TooManyOpen)?;
+        Ok(Arc::new(Self { bytes, _permit: permit }))
+    }
+}
+
+/// JSON as files show it, and a terminal may.
+#[must_use]
+pub fn pretty(json: &Value) -> Vec<u8> {
+    shown::json(&format!("{json:#}\n")).into_bytes()
+}
+
+/// Bytes of all texts and of what keeps them.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes that a text costs beside its own.
+const ENTRY_BYTES: usize = 128;
+
+/// An item, by the number that it has for the view, and a version of it.
+pub type Written = (u64, Version);
+
+/// `-o keep_text`: the texts that programs wrote, by the item and the version that each of them made. As long as an item is of that version
+/// its file is that text, byte for byte. Memory is bounded, and the oldest go: their items are shown as all others are.
+#[derive(Debug, Default)]
+pub struct WrittenTexts {
+    texts: Mutex<Weighed<Written, Arc<Vec<u8>>, { usize::MAX }, BYTES_MAX>>,
+}
+
+impl WrittenTexts {
+    /// This text made that version.
+    pub fn keep(&self, written: Written, text: &[u8]) {
+        self.texts.lock().keep(written, Arc::new(text.to_vec()), text.len() + ENTRY_BYTES);
+    }
+
+    pub fn get(&self, written: Written) -> Option<Arc<Vec<u8>>> {
+        self.texts.lock().get(&written).cloned()
+    }
+}
+
+/// Items read of a table: of a larger one a sample, so that nobody waits for long.
+const ITEMS_MAX: u64 = 1_000_000;
+/// What is read of a table with as many items is never older than its last write.
+const FRESH_ITEMS_MAX: u64 = 20_000;
+/// What took longer is good for so many times as long, writes or not.
+const TIMES_TAKEN: u32 = 20;
+/// Tables of which it is kept.
+const TABLES_MAX: usize = 100;
+
+#[derive(Debug)]
+struct Kept {
+    /// Another one after a change of the definition, and of another table of that name.
+    schema: Arc<TableSchema>,
+    /// What was committed when reading began.
+    commit_id: u64,
+    at: Instant,
+    took: Duration,
+    shapes: Arc<Shapes>,
+}
+
+/// Somebody makes them while it is locked.
+type Place = Arc<Mutex<Option<Kept>>>;
+
+/// What items look like (`shapes.md`, `shapes.json`): read once for both files, and of a large table that is being written not at every
+/// question.
+#[derive(Debug, Default)]
+pub struct KeptShapes {
+    tables: Mutex<Recent<TableName, Place, TABLES_MAX>>,
+}
+
+impl KeptShapes {
+    /// The shapes of a table, as of now or of the time that they tell. Who asks while they are made waits.
+    ///
+    /// # Errors
+    /// `NotFound`; the database failed.
+    pub fn get(&self, database: &dyn Browse, table: &TableName) -> Result<Arc<Shapes>, FsError> {
+        let place = self.place(table);
+        let mut kept = place.lock();
+        let schema = database.schema(table)?.ok_or(FsError::NotFound)?;
+        // Before they are read: a commit meanwhile makes them old at once.
+        let commit_id = database.commit_id();
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.is_good(&schema, commit_id)) {
+            return Ok(Arc::clone(&kept.shapes));
+        }
+        let at = Instant::now();
+        let shapes = Arc::new(read(database, table, ITEMS_MAX, now_ms())?.ok_or(FsError::NotFound)?);
+        *kept = Some(Kept { schema, commit_id, at, took: at.elapsed(), shapes: Arc::clone(&shapes) });
+        Ok(shapes)
+    }
+
+    fn place(&self, table: &TableName) -> Place {
+        let (mut tables, now) = (self.tables.lock(), now_ms());
+        if let Some(place) = tables.renew(table, now) {
+            return Arc::clone(place);
+        }
+        let place = Place::default();
+        tables.keep(table.clone(), Arc::clone(&place), now);
+        place
+    }
+}
+
+impl Kept {
+    fn is_good(&self, schema: &Arc<TableSchema>, commit_id: u64) -> bool {
+        let is_large = self.shapes.items_read > FRESH_ITEMS_MAX;
+        let is_young = self.at.elapsed() < self.took * TIMES_TAKEN;
+        Arc::ptr_eq(&self.schema, schema) && (self.commit_id == commit_id || is_large && is_young)
+    }
+}
+
 #[cfg(test)]
-mod tests {
+mod texts_tests {
     use super::*;
     use crate::store::budget::Budget;
 
@@ -75,5 +198,23 @@ mod tests {
         assert_eq!(texts.get("b", || 1, || Err(FsError::NotFound)).unwrap_err(), FsError::NotFound);
         texts.forget_old();
         assert_eq!(texts.made.lock().len(), 1);
+    }
+}
+
+#[cfg(test)]
+mod written_tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_stay() {
+        let written = WrittenTexts::default();
+        let text = vec![b'x'; 1024 * 1024];
+        (0..200).for_each(|version| written.keep((1, version), &text));
+        (0..50).for_each(|_| written.keep((1, 199), b"{}"));
+        assert!(written.get((1, 0)).is_none() && written.get((2, 199)).is_none());
+        assert_eq!(written.get((1, 199)).as_deref().map(Vec::as_slice), Some(&b"{}"[..]));
+        let texts = written.texts.lock();
+        let held: usize = texts.values().map(|text| text.len() + ENTRY_BYTES).sum();
+        assert!(texts.bytes() == held && held <= BYTES_MAX && held > BYTES_MAX / 2, "{held} of {}", texts.bytes());
     }
 }

@@ -1,6 +1,4 @@
-//! What stat shows.
-
-use super::kind::Kind;
+//! What stat shows: file, directory or symlink, and its attributes.
 
 use crate::database::EntryStat;
 use crate::fs::prelude::*;
@@ -99,4 +97,12 @@ impl Attr {
             (Kind::Symlink, _) => 0o777,
         }
     }
+}
+
+/// File, directory or symlink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Directory,
+    File,
+    Symlink,
 }

@@ -12,8 +12,10 @@
 use siphasher::sip::SipHasher13;
 
 use crate::codec::key;
-use crate::fs::prelude::*;
-use crate::fs::query::{QueryKind, QueryPath};
+use crate::fs::{
+    prelude::*,
+    query::{QueryKind, QueryPath},
+};
 
 /// The root's inode number, FUSE's own.
 pub const ROOT_INO: u64 = 1;

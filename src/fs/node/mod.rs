@@ -7,28 +7,29 @@
 //! ino.rs          its inode number, a function of its identity
 //! special.rs      what is beside tables, items and queries
 //! attr.rs         what stat shows of it
-//! inode_table.rs  the nodes that the kernel knows by number; known.rs packs them
+//! inode_table.rs  the nodes that the kernel knows by number, packed
 //! ```
+
+use self::{
+    ino::{Role, Tag},
+    special::{Effort, Special, SpecialNode},
+};
+use crate::codec::digest::Digest;
+use crate::fs::{
+    prelude::*,
+    query::{QueryPath, ResultKind},
+    write::{TargetKey, scratch::FileId},
+};
+use crate::model::IndexSchema;
 
 pub mod attr;
 pub mod ino;
 pub mod inode_table;
-mod kind;
-mod known;
 pub mod special;
 
+pub use attr::Kind;
 pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure};
-pub use kind::Kind;
-pub use known::pack_item;
-
-use ino::{Role, Tag};
-use special::{Effort, Special, SpecialNode};
-
-use crate::codec::digest::Digest;
-use crate::fs::prelude::*;
-use crate::fs::query::{QueryPath, ResultKind};
-use crate::fs::write::TargetKey;
-use crate::fs::write::scratch::FileId;
+pub use inode_table::pack_item;
 
 /// What a filesystem path means.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -248,4 +249,12 @@ pub fn item_number(table: &TableName, key: &Key) -> u64 {
 #[must_use]
 pub fn base(table: &TableName) -> Source {
     Source { table: table.clone(), index: None }
+}
+
+/// The index that a source reads; `None` of a table.
+///
+/// # Errors
+/// `NotFound`: the table has no such index.
+pub fn index_of<'s>(schema: &'s TableSchema, source: &Source) -> Result<Option<&'s IndexSchema>, FsError> {
+    source.index.as_ref().map(|index| schema.index(index.as_str()).ok_or(FsError::NotFound)).transpose()
 }

@@ -1,14 +1,17 @@
 //! Files, directories and symlinks beside tables, items and queries: which one it is, as plain data. What they read and do is in
 //! `fs::special`, each in one file.
 
-use std::any::Any;
-use std::hash::{Hash, Hasher};
-use std::ops::Deref;
+use std::{
+    any::Any,
+    hash::{Hash, Hasher},
+    ops::Deref,
+};
 
-use super::ino::{self, Role, Tag};
-use super::kind::Kind;
-use crate::fs::path::table_name;
-use crate::fs::prelude::*;
+use super::{
+    attr::Kind,
+    ino::{self, Role, Tag},
+};
+use crate::fs::{path::table_name, prelude::*};
 
 /// What answering calls on a file takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,19 +77,12 @@ impl Special {
         Self { kind: Kind::Directory, above, ..Self::file(path, source, feature) }
     }
 
-    /// A file of that name in a table's directory.
-    #[must_use]
-    pub fn in_table(table: &TableName, name: &str, feature: impl Into<Feature>) -> Self {
-        let source = Source { table: table.clone(), index: None };
-        Self::file(format!("{}/{name}", table_name(table)), Some(source), feature)
-    }
-
     /// A directory of that name in a table's directory.
     #[must_use]
     pub fn directory_in_table(table: &TableName, name: &str, feature: impl Into<Feature>) -> Self {
-        let file = Self::in_table(table, name, feature);
-        let above = file.source.as_ref().map_or(0, |source| ino::structure(source, Role::Directory));
-        Self { kind: Kind::Directory, above, ..file }
+        let source = Source { table: table.clone(), index: None };
+        let above = ino::structure(&source, Role::Directory);
+        Self::directory(format!("{}/{name}", table_name(table)), Some(source), above, feature)
     }
 
     /// A file of that name in this directory, of the same table or index.

@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
 use super::text::{OpenSpecial, OpenText};
-use crate::fs::mount::text::Text;
+use crate::fs::mount::texts::Text;
 use crate::fs::prelude::*;
 use crate::fs::process::same_process;
 use crate::fs::write::ItemTarget;

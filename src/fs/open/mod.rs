@@ -23,7 +23,7 @@ pub mod text;
 
 use std::ops::Range;
 
-use super::mount::text::Text;
+use super::mount::texts::Text;
 
 use crate::fs::prelude::*;
 use crate::model::api::Done;

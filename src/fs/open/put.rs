@@ -5,7 +5,7 @@ use super::text::{Execute, OpenText};
 use super::{Outcome, Reply};
 use crate::codec::key::partition_digest;
 use crate::database::pool::Work;
-use crate::fs::mount::last;
+use crate::fs::mount::calls;
 use crate::fs::node::{AliasFolder, Node, base, item_number};
 use crate::fs::prelude::*;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
@@ -106,7 +106,7 @@ impl Host {
                 host.run_elsewhere(move || next.put(again, thread, done));
             }
             (outcome, _) => {
-                let answer = outcome.as_ref().map(|response| last::of_write(&table, response));
+                let answer = outcome.as_ref().map(|response| calls::of_write(&table, response));
                 host.mount().last.keep_write(session, "PutItem", answer);
                 if let (Ok(_), Some(key)) = (&outcome, &key) {
                     // Before the caller hears, or its next call might still see the empty folder in memory beside the stored

@@ -12,7 +12,7 @@ use super::host::Host;
 use super::text::{Execute, OpenText};
 use super::{OpenFlags, Reply};
 use crate::fs::mount::Mount;
-use crate::fs::mount::text::Text;
+use crate::fs::mount::texts::Text;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};

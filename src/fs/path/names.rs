@@ -1,14 +1,14 @@
 //! File names of keys: K(value) parts and suffixes (docs/filesystem.md 1 and 2).
 
 use super::ITEMS_NAME;
-use crate::codec::digest::Digest;
-use crate::codec::file_name::{self, Decoded, STEM_BYTES_MAX};
-use crate::codec::key;
+use crate::codec::{
+    digest::Digest,
+    file_name::{self, Decoded, STEM_BYTES_MAX},
+    key,
+};
 use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
-use crate::model::api::Version;
-use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Key};
+use crate::model::{AttributeValue, Key, api::Version, schema::KeyAttributeType};
 
 /// The final suffix of a file beside an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,14 @@ impl Suffix {
 const PLAIN_SUFFIXES: [Suffix; 7] =
     [Suffix::Json, Suffix::DdbJson, Suffix::Base, Suffix::Patch, Suffix::Update, Suffix::Meta, Suffix::Attributes];
 
+/// Is `name` a scratch file's, kept in memory and never an item? It starts with `.` or has no suffix that means something beside an item
+/// (docs/filesystem.md 1).
+#[must_use]
+pub fn is_scratch_name(name: &str) -> bool {
+    let mut all = PLAIN_SUFFIXES.into_iter().chain([Suffix::Replacing(0)]).map(Suffix::text);
+    name.starts_with('.') || !all.any(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
+}
+
 /// What the stem of a name says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parsed {
@@ -80,7 +88,7 @@ pub fn split_suffix(name: &str) -> Option<(&str, Suffix)> {
     if name.starts_with('.') {
         return None;
     }
-    if let Some(rest) = name.strip_suffix(".casjson") {
+    if let Some(rest) = name.strip_suffix(Suffix::Replacing(0).text()) {
         let (stem, etag) = rest.rsplit_once('.')?;
         let version = etag.parse().ok()?;
         return (!stem.is_empty()).then_some((stem, Suffix::Replacing(version)));
@@ -116,8 +124,7 @@ pub fn collection_name(partition: &[AttributeValue]) -> String {
 }
 
 /// An entry's name without its suffix.
-#[must_use]
-pub fn entry_stem(key: &EntryKey) -> String {
+fn entry_stem(key: &EntryKey) -> String {
     entry_stem_within(key, STEM_BYTES_MAX)
 }
 

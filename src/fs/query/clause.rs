@@ -8,23 +8,22 @@
 //! ```
 //! The fixed words win over an attribute of the same name; such an attribute is reached as `@pk` or `@sk`.
 
-use super::clauses::{CONSISTENT, Clauses, DESC, Partition, TYPED};
-use super::fault::ClauseFault;
-use super::filter::Filter;
-use super::path::QueryPath;
-use super::result_kind::ResultKind;
-use super::saved::SavedRequest;
-use super::show::show_path;
-use super::source::{Context, QueryKind};
-use super::token::Token;
-use super::value::{split, whole_number};
-use super::{key_clause, live, nearest, select, where_dotted, where_literal};
-use crate::expr::literals;
-use crate::expr::read_request::ReadRange;
-use crate::expr::read_request::ReadRequest;
+use super::{
+    fault::ClauseFault,
+    filter::Filter,
+    key_clause,
+    path::{CONSISTENT, Clauses, DESC, Partition, QueryPath, ResultKind, SavedRequest, TYPED},
+    source::{Context, QueryKind},
+    spelling::{self, show_path, split, whole_number},
+    token::Token,
+    where_clause,
+};
+use crate::expr::{
+    literals,
+    read_request::{ReadRange, ReadRequest},
+};
 use crate::fs::prelude::*;
-use crate::model::api::Segment;
-use crate::model::limits::SEGMENTS_MAX;
+use crate::model::{api::Segment, limits::SEGMENTS_MAX};
 
 const ASC: &str = "asc";
 
@@ -152,7 +151,7 @@ static TABLE: &[Row] = &[
     },
     Row::new(TYPED, Form::Word { against: None }, Place::Result, ("typed", "items in DynamoDB JSON")),
     Row {
-        filter: Some(live::filter),
+        filter: Some(where_clause::live),
         ..Row::new("live", Form::Word { against: None }, Place::Hidden, ("live", "without items whose time to live is over"))
     },
     Row {
@@ -161,19 +160,19 @@ static TABLE: &[Row] = &[
             "where",
             Form::Value {
                 example: "where=total > 100",
-                add: |all, text, context| Ok(all.add_filter(where_literal::parse(text, context)?)),
+                add: |all, text, context| Ok(all.add_filter(where_clause::literal(text, context)?)),
             },
             Place::Expression,
             ("where=<expression>", "the same as DynamoDB's FilterExpression:"),
         )
     },
     Row {
-        below: &[where_dotted::HELP],
+        below: &[where_clause::OPERATORS_HELP],
         ..Row::new(
             "where.",
             Form::Prefix(|all, text, context| {
                 let (head, value) = split(text);
-                Ok(all.add_filter(where_dotted::parse(head, value, context)?))
+                Ok(all.add_filter(where_clause::dotted(head, value, context)?))
             }),
             Place::Condition,
             ("where.<path>.<op>[=<value>]", "a filter: reads the same, shows what matches"),
@@ -234,9 +233,14 @@ impl Row {
 
     fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
         match context.kind {
-            QueryKind::Scan if !self.is_of(context.kind) => Err(ClauseFault::NotOnScan(self.word.to_owned())),
-            QueryKind::Query if !self.is_of(context.kind) => Err(ClauseFault::NotOnQuery(self.word)),
-            _ if !self.works_on_global && context.on_global_index() => Err(ClauseFault::ConsistentOnGlobal),
+            QueryKind::Scan if !self.is_of(context.kind) => Err(ClauseFault::not_on_scan(self.word)),
+            QueryKind::Query if !self.is_of(context.kind) => {
+                Err(ClauseFault::new(format!("{} does not work on a query", self.word), "use scan/ beside query/"))
+            }
+            _ if !self.works_on_global && context.on_global_index() => Err(ClauseFault::new(
+                "consistent reads are not supported on global secondary indexes",
+                "leave it out, or query the table",
+            )),
             _ => Ok(()),
         }
     }
@@ -245,13 +249,13 @@ impl Row {
     fn add(&self, all: &mut Clauses, name: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
         let value = split(name).1;
         match (self.form, value) {
-            (Form::Value { example, .. }, None | Some("")) => return Err(ClauseFault::NoValue { word: self.word, example }),
-            (Form::Word { .. }, Some(_)) => return Err(ClauseFault::UnwantedValue(self.word)),
+            (Form::Value { example, .. }, None | Some("")) => return Err(ClauseFault::no_value(self.word, example)),
+            (Form::Word { .. }, Some(_)) => return Err(ClauseFault::unwanted_value(self.word)),
             _ => self.check_place(context)?,
         }
         match self.form {
             Form::Word { against: Some(other) } if all.has(other) => {
-                Err(ClauseFault::Contradiction { one: self.word.min(other), other: self.word.max(other) })
+                Err(ClauseFault::surplus(format!("{} and {} exclude each other", self.word.min(other), self.word.max(other))))
             }
             Form::Word { .. } => Ok(all.add_word(self.word)),
             Form::Value { add, .. } => add(all, value.unwrap_or_default(), context),
@@ -278,9 +282,9 @@ impl Clauses {
             },
         };
         if matches!(all.partition, Partition::Shards(_)) && all.after.is_some() {
-            return Err(ClauseFault::SeveralRequests("after="));
+            return Err(ClauseFault::several_requests("after="));
         }
-        if is_first { Ok(all) } else { Err(ClauseFault::Repeated(split(name).0.to_owned())) }
+        if is_first { Ok(all) } else { Err(ClauseFault::surplus(format!("{} is given twice", split(name).0))) }
     }
 
     /// What a saved request says beside its key, its filter and its projection.
@@ -309,9 +313,10 @@ pub(super) fn advice(path: &QueryPath) -> impl Iterator<Item = String> {
     TABLE.iter().filter_map(|row| (row.advice)(path))
 }
 
-/// The lines of the help, each a clause with its meaning, or indented and without.
-pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
-    let mut rows: Vec<&Row> = TABLE.iter().filter(|row| row.check_place(context).is_ok()).collect();
+/// The lines of the help, each a clause with its meaning, or indented and without: of what works here, or of all.
+pub(super) fn help(context: Option<Context<'_>>) -> Vec<(String, String)> {
+    let is_here = |row: &&Row| context.is_none_or(|context| row.check_place(context).is_ok());
+    let mut rows: Vec<&Row> = TABLE.iter().filter(is_here).collect();
     rows.sort_by_key(|row| row.place);
     let lines = rows.into_iter().flat_map(|row| {
         let below = row.below.iter().flat_map(|text| text.lines()).map(|line| (format!("  {line}"), String::new()));
@@ -322,7 +327,7 @@ pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
 
 /// A clause that is none of the table, and no condition on the key.
 fn not_of_key(name: &str, context: Context<'_>) -> ClauseFault {
-    let is_misspelt = |head: &str| nearest::misspelt(head, words(context).iter().map(String::as_str)).is_some();
+    let is_misspelt = |head: &str| spelling::misspelt(head, words(context).iter().map(String::as_str)).is_some();
     match split(name) {
         (head, Some(_)) if !is_misspelt(head) => key_clause::as_filter(head, context).unwrap_or_else(|| unknown(name, context)),
         _ => unknown(name, context),
@@ -332,8 +337,9 @@ fn not_of_key(name: &str, context: Context<'_>) -> ClauseFault {
 fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
     let words = words(context);
     let head = name.find('=').map_or(name, |at| name.get(..=at).unwrap_or(name));
-    let nearest = nearest::nearest(head, words.iter().map(String::as_str)).unwrap_or("help");
-    ClauseFault::Unknown { name: name.to_owned(), nearest: nearest.to_owned() }
+    let nearest = spelling::nearest(head, words.iter().map(String::as_str)).unwrap_or("help");
+    let hint = format!("did you mean '{nearest}'? The file help here explains every clause.");
+    ClauseFault::new(format!("unknown clause '{name}'"), hint)
 }
 
 /// Every word that may stand here, those with a value with their `=`.
@@ -350,26 +356,29 @@ fn ask_items_max(items: Option<u64>, request: &mut ReadRequest) {
 
 fn count(word: &'static str, text: &str, max: u64) -> Result<u64, ClauseFault> {
     let found = whole_number(text).filter(|number| (1..=max).contains(number));
-    found.ok_or_else(|| ClauseFault::Count { word, expected: "a whole number from 1", found: text.to_owned() })
+    found.ok_or_else(|| no_count(word, "a whole number from 1", text))
+}
+
+fn no_count(word: &str, expected: &str, found: &str) -> ClauseFault {
+    let hint = "whole numbers from 1; a segment's number counts from 0: segment=0,8 to segment=7,8";
+    ClauseFault::new(format!("{word} takes {expected}, not '{found}'"), hint)
 }
 
 fn segment(text: &str) -> Result<Segment, ClauseFault> {
     let parts = text.split_once(',').and_then(|(index, total)| Some((whole_number(index)?, whole_number(total)?)));
     let found = parts.filter(|(index, total)| index < total && *total <= SEGMENTS_MAX);
-    found.map(|(index, total)| Segment { index, total }).ok_or_else(|| ClauseFault::Count {
-        word: "segment",
-        expected: "its number and how many there are, number < count ≤ 1000000",
-        found: text.to_owned(),
-    })
+    found
+        .map(|(index, total)| Segment { index, total })
+        .ok_or_else(|| no_count("segment", "its number and how many there are, number < count ≤ 1000000", text))
 }
 
 /// `select=`: the paths, each projected by the source if it is a global index. A local index fetches what it lacks.
 fn add_select(all: &mut Clauses, text: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
-    let paths = select::parse(text)?;
+    let paths = spelling::document_paths(text)?;
     if let Some(index) = context.index.filter(|_| context.on_global_index())
         && let Some(path) = paths.iter().find(|path| !index.projects(&context.schema.key, &path.head))
     {
-        return Err(ClauseFault::NotProjected { index: index.name.to_string(), attribute: path.head.clone() });
+        return Err(ClauseFault::not_projected(index.name.as_str(), &path.head));
     }
     Ok(all.select.replace(paths).is_none())
 }

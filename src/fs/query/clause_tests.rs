@@ -1,8 +1,9 @@
 //! Every clause, good and bad, with its message and hint.
 
-use super::test_tables::{game_scores, table, walk};
-use super::{Child, ResultKind};
-
+use super::{
+    Child, ResultKind,
+    test_tables::{game_scores, table, walk},
+};
 use crate::fs::prelude::*;
 
 /// `dir`, `file`, `-> target`, `ENOENT`, or the message.
@@ -321,7 +322,7 @@ fn the_documents_name_every_clause_and_result() {
         }
     }
     for operator in super::operators::filter_operators() {
-        assert!(super::where_dotted::HELP.contains(operator), "{operator}");
+        assert!(super::where_clause::OPERATORS_HELP.contains(operator), "{operator}");
     }
 }
 

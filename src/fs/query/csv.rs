@@ -14,19 +14,17 @@
 //!
 //! Below `typed` every field is the value's DynamoDB JSON.
 
-use std::cell::RefCell;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use std::{cell::RefCell, collections::BTreeSet};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-
-use super::clauses::TYPED;
-use super::fault::ClauseFault;
-use super::path::QueryPath;
-use super::show::show_path;
+use super::{
+    fault::ClauseFault,
+    path::{QueryPath, TYPED},
+    spelling::show_path,
+};
 use crate::codec::{dynamodb_json, row::Row};
 use crate::expr::ProjectionPaths;
 use crate::fs::prelude::*;
-use std::collections::BTreeSet;
 
 /// Columns of a header that is made from the items.
 const COLUMNS_MAX: usize = 10_000;
@@ -140,7 +138,11 @@ pub(super) fn gather(row: &Row<'_>, names: &mut Names) -> Result<(), FsError> {
 }
 
 fn check_count(names: &Names) -> Result<(), FsError> {
-    if names.len() > COLUMNS_MAX { Err(ClauseFault::Columns { max: COLUMNS_MAX }.into()) } else { Ok(()) }
+    if names.len() <= COLUMNS_MAX {
+        return Ok(());
+    }
+    let message = format!("the items have more than {COLUMNS_MAX} attributes, too many columns");
+    Err(ClauseFault::new(message, "name the columns: select=a,b.c/items.csv").into())
 }
 
 #[cfg(test)]
@@ -150,7 +152,7 @@ mod tests {
 
     fn check(json: &str, select: &[&str], typed: bool, expected: &str) {
         let item = plain_json::parse(json.as_bytes()).expect("JSON");
-        let paths = select.iter().map(|path| super::super::select::parse_path(path).expect("a path")).collect();
+        let paths = select.iter().map(|path| super::super::spelling::document_path(path).expect("a path")).collect();
         let columns = Columns::new(paths, typed);
         let mut out = Vec::new();
         columns.write_header(&mut out);

@@ -4,20 +4,23 @@
 //! else what was read is the least, and the counters of the item collections (or of the whole source, for a scan) are the most. Of a service
 //! elsewhere nothing is read, since that would be paid for; it counts no collections, so that the most is all that the source has.
 
-use super::clause;
-use super::clauses::{CONSISTENT, Partition};
-use super::path::QueryPath;
-use super::request::Resolved;
-use super::show::show_range;
-use super::source::QueryKind;
-use super::stream::{SHARD_ITEMS, StreamStep};
+use std::collections::BTreeSet;
+
+use super::{
+    clause,
+    path::{CONSISTENT, Partition, QueryPath},
+    request::Resolved,
+    source::QueryKind,
+    spelling::show_range,
+    stream::{SHARD_ITEMS, StreamStep},
+};
 use crate::codec::shown;
 use crate::database::SourceStats;
-use crate::fs::path::kind_name;
-use crate::fs::prelude::*;
-use crate::model::IndexSchema;
-use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES};
-use std::collections::BTreeSet;
+use crate::fs::{path::kind_name, prelude::*};
+use crate::model::{
+    IndexSchema,
+    limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES},
+};
 
 /// Bytes, with an overhead for each item, after which a query is no longer followed but estimated: about a second's work.
 const FOLLOWED_BYTES_MAX: u64 = 64 * 1024 * 1024;

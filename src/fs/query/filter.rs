@@ -1,36 +1,32 @@
 //! Filters: the `where` clauses of a path, as parts of one FilterExpression.
 //!
 //! A filter is a condition as it is evaluated, and beside it its pieces as they were written: by those `request.json` and `explain.json`
-//! show it, any number of them in one text with placeholders of its own. `where_dotted` reads `where.<path>.<operator>=…`,
-//! `where_literal` reads `where=<expression>`.
+//! show it, any number of them in one text with placeholders of its own ([`Expression`]). `where_clause` reads them.
 
-use super::expression::Expression;
-use super::fault::ClauseFault;
-use super::nearest;
-use super::show::show_path;
-use super::source::{Context, QueryKind};
-use crate::expr::condition::{self, Condition, Operand};
-use crate::expr::lexer::{TokenKind, Tokens};
-use crate::expr::order::Comparator;
-use crate::expr::placeholders::{PlaceholderUse, Scope};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    fault::ClauseFault,
+    source::{Context, QueryKind},
+    spelling::{self, show_path, show_range},
+};
+use crate::expr::{
+    SortRange,
+    condition::{self, Condition, Operand},
+    lexer::{TokenKind, Tokens},
+    order::Comparator,
+    placeholders::{PlaceholderUse, Scope},
+};
 use crate::fs::prelude::*;
-use crate::model::error::expression::ExpressionFault;
-use crate::model::{PathElement, api::Placeholders};
-use std::collections::BTreeSet;
+use crate::model::{PathElement, api::Placeholders, error::expression::ExpressionFault};
 
 /// A part of a filter expression.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Piece {
+enum Piece {
     /// A keyword, an operator, a bracket, a comma, or a function's name with its opening bracket.
     Text(String),
     Path(DocumentPath),
     Value(AttributeValue),
-}
-
-impl Piece {
-    pub fn text(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
 }
 
 /// One filter, checked as far as can be without an item.
@@ -43,41 +39,24 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Checks the pieces against the expression language and against what is read.
-    pub fn new(pieces: Vec<Piece>, context: Context<'_>) -> Result<Self, ClauseFault> {
-        let filter = Self::unplaced(pieces)?;
-        filter.check_place(context)?;
-        Ok(filter)
-    }
-
-    /// Checks the pieces against the expression language.
-    pub fn unplaced(pieces: Vec<Piece>) -> Result<Self, ClauseFault> {
-        let mut expression = Expression::default();
-        let text = render(&pieces, &mut expression);
-        let placeholders = expression.placeholders();
-        Self::parsed(&text, &placeholders, pieces).map_err(|fault| in_own_words(&fault, &placeholders))
-    }
-
     /// An expression that was typed, what stood in it for placeholders put into some.
     pub fn of_text(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
-        Self::parsed(text, placeholders, pieces_of(text, placeholders)).map_err(|fault| in_own_words(&fault, placeholders))
+        Self::parsed(text, placeholders).map_err(|fault| in_own_words(&fault, placeholders))
     }
 
     /// A FilterExpression of the API.
     pub fn of_expression(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
-        Self::parsed(text, placeholders, pieces_of(text, placeholders)).map_err(|fault| ClauseFault::Expression {
-            message: fault.to_string(),
-            hint: "the FilterExpression is not one that the API takes".to_owned(),
-        })
+        Self::parsed(text, placeholders)
+            .map_err(|fault| ClauseFault::new(fault.to_string(), "the FilterExpression is not one that the API takes"))
     }
 
-    fn parsed(text: &str, placeholders: &Placeholders, pieces: Vec<Piece>) -> Result<Self, ExpressionFault> {
+    fn parsed(text: &str, placeholders: &Placeholders) -> Result<Self, ExpressionFault> {
         let parse = |text: &str| condition::parse(text, &mut Scope::new(placeholders, &mut PlaceholderUse::default()));
         let condition = parse(text)?;
         // In parentheses already, it would have them twice, which the API refuses.
         let is_open =
             matches!(condition, Condition::Or(_)) && parse(&format!("({text})")) != Err(ExpressionFault::RedundantParentheses);
-        Ok(Self { pieces, condition, is_open })
+        Ok(Self { pieces: pieces_of(text, placeholders), condition, is_open })
     }
 
     /// What holds for the items that it keeps.
@@ -93,11 +72,11 @@ impl Filter {
             && let Some(key) = keys.attributes().find(|key| names.contains(key.name.as_str()))
         {
             let is_partition = keys.partition.iter().any(|partition| partition.name == key.name);
-            return Err(ClauseFault::FilterOnKey { attribute: key.name.clone(), is_partition });
+            return Err(on_key(&key.name, is_partition));
         }
         let Some(index) = context.index else { return Ok(()) };
         match names.into_iter().find(|name| !index.projects(&context.schema.key, name)) {
-            Some(name) => Err(ClauseFault::NotProjected { index: index.name.to_string(), attribute: name.to_owned() }),
+            Some(name) => Err(ClauseFault::not_projected(index.name.as_str(), name)),
             None => Ok(()),
         }
     }
@@ -128,6 +107,17 @@ impl Filter {
     pub fn names(&self) -> BTreeSet<&str> {
         self.condition.attribute_names()
     }
+}
+
+fn on_key(attribute: &str, is_partition: bool) -> ClauseFault {
+    let (role, hint) = match is_partition {
+        true => ("the partition key", format!("write {attribute}=… or @pk=…; to read all partitions use scan/")),
+        false => (
+            "a sort key",
+            format!("write {attribute}=…, {attribute}.ge=…, {attribute}.between=a,b or {attribute}.begins=… without where"),
+        ),
+    };
+    ClauseFault::new(format!("{attribute} is {role} of what is queried: a filter cannot name it, a key condition can"), hint)
 }
 
 fn equalities<'c>(condition: &'c Condition, found: &mut BTreeSet<&'c str>) {
@@ -178,7 +168,7 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
     }
     let hint = match fault {
         ExpressionFault::UnknownFunction(function) => {
-            let nearest = nearest::nearest(function, condition::functions()).unwrap_or("contains");
+            let nearest = spelling::nearest(function, condition::functions()).unwrap_or("contains");
             format!("did you mean {nearest}(…)? There are {}", condition::functions().collect::<Vec<_>>().join(", "))
         }
         ExpressionFault::OperandType { .. } | ExpressionFault::BetweenTypes { .. } => {
@@ -188,7 +178,7 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
         ExpressionFault::RedundantParentheses => "leave the second pair of parentheses out".to_owned(),
         _ => "for example where=status IN (\"open\", \"held\") AND total > 100".to_owned(),
     };
-    ClauseFault::Expression { message, hint }
+    ClauseFault::new(message, hint)
 }
 
 /// The pieces of an expression with placeholders; it was parsed before.
@@ -221,7 +211,90 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
                 tokens.advance();
                 pieces.push(Piece::Text(format!("{}(", token.text)));
             }
-            (None, _, _) => pieces.push(Piece::text(keyword.unwrap_or(token.text))),
+            (None, _, _) => pieces.push(Piece::Text(keyword.unwrap_or(token.text).to_owned())),
         }
     }
+}
+
+/// Placeholders gathered while expressions are written.
+#[derive(Debug, Default)]
+pub(super) struct Expression {
+    names: BTreeMap<String, String>,
+    values: BTreeMap<String, AttributeValue>,
+    /// Numbers of the filter's names.
+    filtered: BTreeMap<String, usize>,
+    filter_values: usize,
+}
+
+impl Expression {
+    pub fn placeholders(self) -> Placeholders {
+        Placeholders::of(self.names, self.values)
+    }
+
+    fn value(&mut self, tag: &str, value: &AttributeValue) -> String {
+        let placeholder = format!(":{tag}");
+        self.values.insert(placeholder.clone(), value.clone());
+        placeholder
+    }
+
+    /// A condition on the key attribute of that name.
+    pub fn condition(&mut self, tag: &str, attribute: &str, range: &SortRange) -> String {
+        let name = format!("#{tag}");
+        self.names.insert(name.clone(), attribute.to_owned());
+        match range {
+            SortRange::Between(lower, upper) => {
+                let bounds = [self.value(&format!("{tag}_from"), lower), self.value(&format!("{tag}_to"), upper)];
+                show_range(&name, range, &bounds)
+            }
+            _ => {
+                let values: Vec<String> = range.values().map(|value| self.value(tag, value)).collect();
+                show_range(&name, range, &values)
+            }
+        }
+    }
+
+    /// A projection of these paths.
+    pub fn projection(&mut self, paths: &[DocumentPath]) -> String {
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        let mut placeholder = |name: &str| {
+            let next = numbers.len() + 1;
+            let number = *numbers.entry(name.to_owned()).or_insert(next);
+            let placeholder = format!("#a{number}");
+            self.names.insert(placeholder.clone(), name.to_owned());
+            placeholder
+        };
+        paths.iter().map(|path| write_path(path, &mut placeholder)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A path in the filter.
+    pub fn filter_path(&mut self, path: &DocumentPath) -> String {
+        let (numbers, names) = (&mut self.filtered, &mut self.names);
+        write_path(path, &mut |name| {
+            let next = numbers.len() + 1;
+            let number = *numbers.entry(name.to_owned()).or_insert(next);
+            let placeholder = format!("#f{number}");
+            names.insert(placeholder.clone(), name.to_owned());
+            placeholder
+        })
+    }
+
+    /// A value in the filter.
+    pub fn filter_value(&mut self, value: &AttributeValue) -> String {
+        self.filter_values += 1;
+        self.value(&format!("f{}", self.filter_values), value)
+    }
+}
+
+fn write_path(path: &DocumentPath, placeholder: &mut dyn FnMut(&str) -> String) -> String {
+    let mut text = placeholder(&path.head);
+    for element in &path.rest {
+        match element {
+            PathElement::Name(name) => {
+                text.push('.');
+                text.push_str(&placeholder(name));
+            }
+            PathElement::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
 }

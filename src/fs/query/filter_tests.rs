@@ -1,8 +1,9 @@
 //! Filters: both spellings, to the expression and its values, and what is wrong with bad ones.
 
-use super::request_json::members;
-use super::test_tables::{directory, game_scores, walk};
-
+use super::{
+    request::members,
+    test_tables::{directory, game_scores, walk},
+};
 use crate::codec::dynamodb_json;
 use crate::fs::prelude::*;
 use crate::model::api::Placeholders;
@@ -164,7 +165,7 @@ fn an_expression_of_the_api_is_taken_apart_and_put_together_again() {
         ),
     ] {
         let filter = super::filter::Filter::of_expression(text, &placeholders).expect("a filter");
-        let mut expression = super::expression::Expression::default();
+        let mut expression = super::filter::Expression::default();
         let written = filter.write(&mut expression, false);
         assert_eq!(put_in(&written, &expression.placeholders()), expected, "{text}");
     }

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::key_clause::written;
-use super::path::QueryPath;
-use super::result_kind::ResultKind;
-use super::source::{Context, QueryKind};
-use super::{clause, key_clause, row};
+use super::{
+    clause,
+    key_clause::{self, written},
+    path::{QueryPath, ResultKind},
+    source::{self, Context, QueryKind},
+};
 use crate::codec::file_name;
 use crate::expr::read_request::ReadRequest;
-use crate::fs::path::names;
-use crate::fs::prelude::*;
+use crate::fs::{path::names, prelude::*};
 
 /// Entries that are looked at for one whose name is not shortened.
 const ENTRIES_MAX: u32 = 16;
@@ -29,10 +29,31 @@ pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>,
     db.look(&request, &mut |row| {
         if let Ok(None) = found {
             let is_written_out = |key: &EntryKey| !names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK);
-            found = row::entry_key(&row, context).map(|key| Some(key).filter(is_written_out));
+            found = source::entry_key(&row, context).map(|key| Some(key).filter(is_written_out));
         }
     })?;
     found
+}
+
+/// The clauses and results of any query path, for `.ddb/help/queries.md`.
+#[must_use]
+pub fn all_names() -> String {
+    let mut out = String::new();
+    write_names(key_clause::help_of_any().into_iter().chain(clause::help(None)), &mut out);
+    out
+}
+
+fn write_names(clauses: impl Iterator<Item = (String, String)>, out: &mut String) {
+    for (clause, meaning) in clauses {
+        out.push_str(format!("  {clause:<34} {meaning}").trim_end());
+        out.push('\n');
+    }
+    out.push_str("\nResults:\n");
+    let results =
+        ResultKind::TABLE.iter().filter(|(kind, ..)| *kind != ResultKind::Help).map(|(_, name, meaning)| (*name, *meaning));
+    for (name, meaning) in results.chain([("ls", "numbered links to the items, in order")]) {
+        out.push_str(&format!("  {name:<23} {meaning}\n"));
+    }
 }
 
 pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
@@ -47,16 +68,7 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
         QueryKind::Scan => "Scan",
     };
     out.push_str(&format!("{verb} the {what}: each directory is a clause, in any order; the last name is a result.\n\n"));
-    for (clause, meaning) in key_clause::help(context).into_iter().chain(clause::help(context)) {
-        out.push_str(format!("  {clause:<34} {meaning}").trim_end());
-        out.push('\n');
-    }
-    out.push_str("\nResults:\n");
-    let results =
-        ResultKind::TABLE.iter().filter(|(kind, ..)| *kind != ResultKind::Help).map(|(_, name, meaning)| (*name, *meaning));
-    for (name, meaning) in results.chain([("ls", "numbered links to the items, in order")]) {
-        out.push_str(&format!("  {name:<23} {meaning}\n"));
-    }
+    write_names(key_clause::help(context).into_iter().chain(clause::help(Some(context))), &mut out);
     out.push_str(RESULTS);
     write_examples(path, first, &mut out);
     out

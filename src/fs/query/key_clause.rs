@@ -2,16 +2,17 @@
 
 use std::cmp::Ordering;
 
-use super::clauses::{Clauses, Partition, PartitionAlias};
-use super::fault::ClauseFault;
-use super::operators::{BEGINS, Bounds, KEY_OPERATORS, KeyOperator, key_operators};
-use super::source::{Context, QueryKind};
-use super::value::{self, split};
-use super::{nearest, shards};
+use super::{
+    fault::ClauseFault,
+    operators::{BEGINS, Bounds, KEY_OPERATORS, KeyOperator, key_operators},
+    path::{Clauses, Partition, PartitionAlias},
+    source::{Context, QueryKind},
+    spelling::{self, split},
+};
 use crate::codec::file_name::{self, ALIAS_MARK, NameFault};
-use crate::expr::SortRange;
-use crate::expr::{KeyCondition, KeySchemaView};
+use crate::expr::{KeyCondition, KeySchemaView, SortRange};
 use crate::fs::prelude::*;
+use crate::model::IndexSchema;
 
 /// The word of a range's operator. Tokens are made of it, so it does not change.
 pub(super) fn word(range: &SortRange) -> &'static str {
@@ -29,7 +30,7 @@ const SHARDS: &str = "shards";
 /// Adds a condition on the key; `None` if the name is none, false if it was said before.
 pub(super) fn add(all: &mut Clauses, name: &str, context: Context<'_>) -> Result<Option<bool>, ClauseFault> {
     let (head, Some(value)) = split(name) else { return Ok(None) };
-    let (keys, attribute) = (context.keys(), value::decode_text(head));
+    let (keys, attribute) = (context.keys(), spelling::decode_text(head));
     let found = match &attribute {
         _ if head.starts_with('@') => find_key(head, keys),
         Ok(attribute) => find_attribute(attribute, keys),
@@ -37,47 +38,53 @@ pub(super) fn add(all: &mut Clauses, name: &str, context: Context<'_>) -> Result
     };
     let Some((role, operator)) = found else { return Ok(None) };
     if context.kind == QueryKind::Scan {
-        return Err(ClauseFault::NotOnScan(format!("the key condition {name}")));
+        return Err(ClauseFault::not_on_scan(&format!("the key condition {name}")));
     }
-    let is_first = match (role, keys.sort) {
-        (Role::PartitionKey, _) => add_partition_key(all, keys.partition, operator, value),
-        (Role::Partition(position), _) => add_partition(all, keys.partition, position, operator, value),
-        (Role::SortKey, []) => Err(ClauseFault::NoSortKey),
-        (Role::SortKey, [_]) => add_sort(all, keys.sort, 0, operator, value),
-        (Role::SortKey, several) => {
-            Err(ClauseFault::SeveralAttributes { word: "@sk", count: several.len(), names: own_names(several, " ") })
+    let is_first = match role {
+        Role::Partition(position, attributes) => add_partition(all, keys.partition, (position, attributes), operator, value),
+        Role::Sort(position, attribute) => match all.sort.insert(position, range(attribute, operator, value)?) {
+            None => Ok(true),
+            Some(_) => Err(ClauseFault::new(
+                format!("a key condition takes one operator on {}, there is one already", attribute.name),
+                "a range with two ends is one clause: @sk.between=lower,upper",
+            )),
+        },
+        Role::SortKey([]) => {
+            Err(ClauseFault::new("@sk does not work here: there is no sort key", "the partition key alone says which item"))
         }
-        (Role::Sort(position), _) => add_sort(all, keys.sort, position, operator, value),
+        Role::SortKey(several) => Err(by_own_names(format!("@sk names one attribute, but the key has {}", several.len()), several)),
     };
     is_first.map(Some)
 }
 
 /// What a condition is on.
 #[derive(Debug, Clone, Copy)]
-enum Role {
-    PartitionKey,
-    SortKey,
+enum Role<'k> {
+    /// Attributes of the partition key from that position on: one, or all of them.
+    Partition(usize, &'k [KeyAttribute]),
     /// An attribute by position.
-    Partition(usize),
-    Sort(usize),
+    Sort(usize, &'k KeyAttribute),
+    /// A sort key that is not one attribute.
+    SortKey(&'k [KeyAttribute]),
 }
 
 /// `@pk` or `@sk`, and the operator.
-fn find_key<'h>(head: &'h str, keys: KeySchemaView<'_>) -> Option<(Role, Option<&'h str>)> {
+fn find_key<'h, 'k>(head: &'h str, keys: KeySchemaView<'k>) -> Option<(Role<'k>, Option<&'h str>)> {
     let (key, operator) = head.split_once('.').map_or((head, None), |(key, operator)| (key, Some(operator)));
-    match key {
-        "@pk" if keys.partition.len() == 1 => Some((Role::Partition(0), operator)),
-        "@pk" => Some((Role::PartitionKey, operator)),
-        "@sk" => Some((Role::SortKey, operator)),
+    match (key, keys.sort) {
+        ("@pk", _) => Some((Role::Partition(0, keys.partition), operator)),
+        ("@sk", [one]) => Some((Role::Sort(0, one), operator)),
+        ("@sk", sort) => Some((Role::SortKey(sort), operator)),
         _ => None,
     }
 }
 
 /// The key attribute `text`, or `attribute.operator`: the longest name wins, names may hold dots.
-fn find_attribute<'t>(text: &'t str, keys: KeySchemaView<'_>) -> Option<(Role, Option<&'t str>)> {
+fn find_attribute<'t, 'k>(text: &'t str, keys: KeySchemaView<'k>) -> Option<(Role<'k>, Option<&'t str>)> {
     let role = |name: &str| {
-        let of = |attributes: &[KeyAttribute]| attributes.iter().position(|attribute| attribute.name == name);
-        of(keys.partition).map(Role::Partition).or_else(|| of(keys.sort).map(Role::Sort))
+        let of = |attributes: &'k [KeyAttribute]| attributes.iter().enumerate().find(|(_, attribute)| attribute.name == name);
+        let partition = of(keys.partition).map(|(position, one)| Role::Partition(position, std::slice::from_ref(one)));
+        partition.or_else(|| of(keys.sort).map(|(position, attribute)| Role::Sort(position, attribute)))
     };
     if let Some(found) = role(text) {
         return Some((found, None));
@@ -90,119 +97,103 @@ fn own_names(attributes: &[KeyAttribute], separator: &str) -> String {
     attributes.iter().map(|attribute| format!("{}=…", attribute.name)).collect::<Vec<_>>().join(separator)
 }
 
+/// A fault of what takes several attributes for one.
+fn by_own_names(message: String, attributes: &[KeyAttribute]) -> ClauseFault {
+    ClauseFault::new(message, format!("use the attributes' own names: {}", own_names(attributes, " ")))
+}
+
+/// The partition key, of several attributes by the name of the folder below `items/` (`@pk=a,b`); or one attribute of it.
 fn add_partition(
     all: &mut Clauses,
-    partition: &[KeyAttribute],
-    position: usize,
+    key: &[KeyAttribute],
+    (position, attributes): (usize, &[KeyAttribute]),
     operator: Option<&str>,
     text: &str,
 ) -> Result<bool, ClauseFault> {
-    let Some(attribute) = partition.get(position) else { return Err(ClauseFault::NoSortKey) };
-    match (operator, partition) {
-        (Some(SHARDS), [one]) => return Ok(all.partition.set(Partition::Shards(shards::parse(one, text)?.into()))),
-        (Some(SHARDS), several) => return Err(ClauseFault::ShardsOfSeveral { names: own_names(several, " ") }),
-        (Some(_), _) => return Err(ClauseFault::PartitionOperator { attribute: attribute.name.clone() }),
-        (None, [_]) => {
-            if let Some(alias) = alias(text) {
-                return Ok(all.partition.set(alias));
-            }
-            if text.contains(ALIAS_MARK) {
-                return Err(ClauseFault::Value { attribute: attribute.name.clone(), fault: NameFault::Alias.into() });
-            }
+    match (operator, key) {
+        (Some(SHARDS), [one]) => return Ok(all.partition.set(Partition::Shards(spelling::shard_values(one, text)?.into()))),
+        (Some(SHARDS), several) => {
+            let hint = format!("query one at a time: {}", own_names(several, " "));
+            return Err(ClauseFault::new("shards work on a partition key of one attribute", hint));
+        }
+        (Some(_), _) => {
+            let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+            let hint = "ranges work on the sort key; to read all partitions use scan/";
+            return Err(ClauseFault::new(format!("the partition key {} takes '=' only", names.join(", ")), hint));
         }
         (None, _) => {}
     }
-    Ok(all.partition.add([(position, typed(attribute, text)?)]))
-}
-
-fn alias(text: &str) -> Option<Partition> {
-    file_name::alias_digest(text).map(|digest| Partition::Alias(PartitionAlias { name: text.to_owned(), digest }))
-}
-
-/// `@pk=a,b` on an index with several partition attributes: the name of the folder below `items/`.
-fn add_partition_key(
-    all: &mut Clauses,
-    partition: &[KeyAttribute],
-    operator: Option<&str>,
-    text: &str,
-) -> Result<bool, ClauseFault> {
-    match operator {
-        None => {}
-        Some(SHARDS) => return Err(ClauseFault::ShardsOfSeveral { names: own_names(partition, " ") }),
-        Some(_) => {
-            let names: Vec<&str> = partition.iter().map(|attribute| attribute.name.as_str()).collect();
-            return Err(ClauseFault::PartitionOperator { attribute: names.join(", ") });
-        }
+    if attributes.len() == key.len()
+        && let Some(digest) = file_name::alias_digest(text)
+    {
+        return Ok(all.partition.set(Partition::Alias(PartitionAlias { name: text.to_owned(), digest })));
     }
-    if let Some(alias) = alias(text) {
-        return Ok(all.partition.set(alias));
+    if let [one] = key
+        && text.contains(ALIAS_MARK)
+    {
+        return Err(ClauseFault::value(&one.name, NameFault::Alias));
     }
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() != partition.len() {
-        let (expected, found) = (partition.len(), parts.len());
-        return Err(ClauseFault::PartitionCount { expected, found, names: own_names(partition, " ") });
+    let parts: Vec<&str> = if attributes.len() == 1 { vec![text] } else { text.split(',').collect() };
+    if parts.len() != attributes.len() {
+        let (expected, found) = (attributes.len(), parts.len());
+        return Err(by_own_names(format!("@pk of this index takes {expected} values, not {found}"), attributes));
     }
-    let values = partition.iter().zip(parts).enumerate();
-    let values = values.map(|(position, (attribute, part))| Ok((position, typed(attribute, part)?)));
+    let values = attributes.iter().zip(parts).enumerate();
+    let values = values.map(|(place, (attribute, part))| Ok((position + place, spelling::typed(attribute, part)?)));
     Ok(all.partition.add(values.collect::<Result<Vec<_>, ClauseFault>>()?))
 }
 
-fn typed(attribute: &KeyAttribute, text: &str) -> Result<AttributeValue, ClauseFault> {
-    value::parse(text, attribute.attribute_type).map_err(|fault| ClauseFault::Value { attribute: attribute.name.clone(), fault })
-}
-
-fn add_sort(
-    all: &mut Clauses,
-    sort: &[KeyAttribute],
-    position: usize,
-    operator: Option<&str>,
-    text: &str,
-) -> Result<bool, ClauseFault> {
-    let Some(attribute) = sort.get(position) else { return Err(ClauseFault::NoSortKey) };
-    match all.sort.insert(position, range(attribute, operator, text)?) {
-        Some(_) => Err(ClauseFault::SecondCondition { attribute: attribute.name.clone() }),
-        None => Ok(true),
-    }
-}
-
 fn range(attribute: &KeyAttribute, operator: Option<&str>, text: &str) -> Result<SortRange, ClauseFault> {
-    let Some(word) = operator else { return Ok(SortRange::Equal(typed(attribute, text)?)) };
+    let Some(word) = operator else { return Ok(SortRange::Equal(spelling::typed(attribute, text)?)) };
     let Some(operator) = KEY_OPERATORS.iter().find(|known| known.word == word) else {
-        let nearest = if word == "eq" { "=" } else { nearest::nearest(word, key_operators()).unwrap_or("=") };
-        return Err(ClauseFault::UnknownOperator { attribute: attribute.name.clone(), operator: word.to_owned(), nearest });
+        let nearest = if word == "eq" { "=" } else { spelling::nearest(word, key_operators()).unwrap_or("=") };
+        let all: Vec<_> = key_operators().collect();
+        let hint = format!("did you mean '{nearest}'? There are {}, and none for equality.", all.join(", "));
+        return Err(ClauseFault::new(format!("unknown operator '{word}' on {}", attribute.name), hint));
     };
     match operator.range {
         Bounds::Two => between(attribute, text),
         Bounds::Prefix if attribute.attribute_type == KeyAttributeType::N => {
-            Err(ClauseFault::BeginsOnNumber { attribute: attribute.name.clone(), operator: operator.word })
+            let message = format!("'{}' does not work on {}, a number", operator.word, attribute.name);
+            Err(ClauseFault::new(message, "use between, ge or lt"))
         }
-        Bounds::Prefix => Ok(SortRange::BeginsWith(typed(attribute, text)?)),
-        Bounds::One(_, range) => Ok(range(typed(attribute, text)?)),
+        Bounds::Prefix => Ok(SortRange::BeginsWith(spelling::typed(attribute, text)?)),
+        Bounds::One(_, range) => Ok(range(spelling::typed(attribute, text)?)),
     }
 }
 
 fn between(attribute: &KeyAttribute, text: &str) -> Result<SortRange, ClauseFault> {
-    let parts: Vec<&str> = text.split(',').collect();
-    let [lower, upper] = parts.as_slice() else {
-        return Err(ClauseFault::BetweenCount { attribute: attribute.name.clone() });
-    };
-    let (lower, upper) = (typed(attribute, lower)?, typed(attribute, upper)?);
+    let [lower, upper] = spelling::two_bounds(text, &attribute.name)?;
+    let (lower, upper) = (spelling::typed(attribute, lower)?, spelling::typed(attribute, upper)?);
     if lower.compare(&upper) == Some(Ordering::Greater) {
-        return Err(ClauseFault::BetweenOrder { attribute: attribute.name.clone() });
+        return Err(ClauseFault::new(
+            format!("between on {}: the lower value is greater than the upper", attribute.name),
+            "write between=lower,upper; desc turns the result around",
+        ));
     }
     Ok(SortRange::Between(lower, upper))
 }
 
+/// What a condition on an attribute that is no key would be.
+const WOULD_FILTER: &str = "is no key attribute here, so this would be a filter: DynamoDB reads, and charges for, every item of the query and \
+                            then drops those that do not match";
+
 /// What is said of an attribute that is no key: it would be a filter. `None` if it is no attribute's name.
 pub(super) fn as_filter(head: &str, context: Context<'_>) -> Option<ClauseFault> {
-    let attribute = value::decode_text(head).ok().filter(|_| !head.starts_with('@'))?;
+    let attribute = spelling::decode_text(head).ok().filter(|_| !head.starts_with('@'))?;
     let (name, operator) = match attribute.rsplit_once('.') {
         Some((name, operator)) if key_operators().any(|known| known == operator) => (name.to_owned(), operator.to_owned()),
         _ => (attribute, "eq".to_owned()),
     };
     let mut globals = context.schema.indexes_of(IndexKind::Global);
     let index = globals.find(|index| index.partition.first().is_some_and(|key| key.name == name));
-    Some(ClauseFault::Filter { index: index.map(|index| index.name.to_string()), attribute: name, operator })
+    let hint = match index {
+        Some(IndexSchema { name: index, .. }) => {
+            format!("the index {index} has {name} as its partition key: gsi/{index}/query/{name}=…")
+        }
+        None => format!("write where.{name}.{operator}=… to filter all the same, or add an index on {name}"),
+    };
+    Some(ClauseFault::new(format!("{name} {WOULD_FILTER}"), hint))
 }
 
 /// The words that begin a condition on the key.
@@ -230,18 +221,14 @@ pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
         return Vec::new();
     }
     let keys = context.keys();
-    let equals = |key: &KeyAttribute, meaning: &str| (format!("{}=<{}>", written(key), type_word(key)), meaning.to_owned());
-    let mut lines: Vec<_> = keys.partition.iter().map(|key| equals(key, "the partition key, needed")).collect();
+    let needed = |key: &KeyAttribute| (format!("{}=<{}>", written(key), type_word(key)), "the partition key, needed".to_owned());
+    let mut lines: Vec<_> = keys.partition.iter().map(needed).collect();
     if let [one] = keys.partition {
-        let shards = format!("all of {} = prefix m … prefix n, merged by sort key", written(one));
         lines.push(("@pk=<value>".to_owned(), "the same".to_owned()));
-        lines.push(("@pk.shards=<prefix>,<m>,<n>".to_owned(), shards));
+        lines.push(shards_help(&written(one)));
     }
     for key in keys.sort {
-        lines.push(equals(key, "the sort key equals"));
-        let works = |operator: &&KeyOperator| operator.word != BEGINS || key.attribute_type != KeyAttributeType::N;
-        let line = |of: &KeyOperator| (format!("{}.{}={}", written(key), of.word, of.value), of.meaning.to_owned());
-        lines.extend(KEY_OPERATORS.iter().filter(works).map(line));
+        lines.extend(sort_help(&written(key), type_word(key)));
     }
     if keys.sort.len() == 1 {
         lines.push(("@sk=… @sk.lt=… …".to_owned(), "the same".to_owned()));
@@ -249,15 +236,34 @@ pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
     lines
 }
 
+/// The same of any table.
+pub(super) fn help_of_any() -> Vec<(String, String)> {
+    let partition = ("@pk=<value>".to_owned(), "the partition key, needed; or by the attribute's own name".to_owned());
+    [partition, shards_help("@pk")].into_iter().chain(sort_help("@sk", "value")).collect()
+}
+
+fn shards_help(name: &str) -> (String, String) {
+    ("@pk.shards=<prefix>,<m>,<n>".to_owned(), format!("all of {name} = prefix m … prefix n, merged by sort key"))
+}
+
+fn sort_help(name: &str, value: &str) -> Vec<(String, String)> {
+    let works = |operator: &&KeyOperator| operator.word != BEGINS || value != NUMBER;
+    let line = |of: &KeyOperator| (format!("{name}.{}={}", of.word, of.value), of.meaning.to_owned());
+    let equals = (format!("{name}=<{value}>"), "the sort key equals".to_owned());
+    [equals].into_iter().chain(KEY_OPERATORS.iter().filter(works).map(line)).collect()
+}
+
 /// An attribute's name as a clause and a shell understand it.
 pub(super) fn written(attribute: &KeyAttribute) -> String {
     file_name::encode(&AttributeValue::S(attribute.name.clone()))
 }
 
+const NUMBER: &str = "number";
+
 fn type_word(attribute: &KeyAttribute) -> &'static str {
     match attribute.attribute_type {
         KeyAttributeType::S => "string",
-        KeyAttributeType::N => "number",
+        KeyAttributeType::N => NUMBER,
         KeyAttributeType::B => "bytes",
     }
 }
@@ -293,7 +299,13 @@ impl Clauses {
         let equal = |position: &usize| matches!(self.sort.get(position), Some(SortRange::Equal(_)));
         match (0..last).find(|position| !equal(position)) {
             None => Ok(()),
-            Some(gap) => Err(ClauseFault::SortGap { given: name(last), missing: name(gap) }),
+            Some(gap) => {
+                let (given, missing) = (name(last), name(gap));
+                Err(ClauseFault::new(
+                    format!("a condition on {given} needs '=' conditions on the sort attributes before it: {missing} has none"),
+                    format!("add {missing}=…"),
+                ))
+            }
         }
     }
 }
@@ -303,5 +315,6 @@ fn incomplete(partition: &[KeyAttribute], missing: &[&str]) -> ClauseFault {
         [one] => format!("@pk=…, the partition key {}", one.name),
         _ => format!("all of its partition key; {} is missing", missing.join(", ")),
     };
-    ClauseFault::Incomplete { needs, example: format!("{}/items.ndjson", own_names(partition, "/")) }
+    let hint = format!("for example {}/items.ndjson", own_names(partition, "/"));
+    ClauseFault::new(format!("a query needs {needs}"), hint)
 }

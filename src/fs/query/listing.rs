@@ -10,21 +10,25 @@
 //! are shortened further, which by their digests resolves to the same entry. Nothing is remembered between calls: a place in the listing is the number and
 //! the key of the entry there.
 
-use super::clauses::Partition;
-use super::pages::Pages;
-use super::path::QueryPath;
-use super::request::{Bounds, Resolved, read_rows};
-use super::source::QueryKind;
-use super::stream::{Stream, Wanted};
-use super::token::{decode_cursor, encode_cursor, entry_cursor};
-use super::{name, row};
-use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
-use crate::codec::{file_name, row::Row};
+use std::{collections::VecDeque, ops::ControlFlow};
+
+use super::{
+    path::{Partition, QueryPath},
+    request::{Bounds, Resolved, read_rows},
+    source::{self, QueryKind},
+    stream::{Pages, Stream, Wanted},
+    token::{decode_cursor, encode_cursor, entry_cursor},
+};
+use crate::codec::{
+    file_name::{self, ALIAS_MARK, NAME_BYTES_MAX, STEM_BYTES_MAX},
+    row::Row,
+};
 use crate::database::Position;
 use crate::expr::SortRange;
-use crate::fs::path::{kind_name, names};
-use crate::fs::prelude::*;
-use std::{collections::VecDeque, ops::ControlFlow};
+use crate::fs::{
+    path::{kind_name, names},
+    prelude::*,
+};
 
 /// Entries read at once for a listing.
 const CHUNK_ITEMS: u32 = 512;
@@ -116,7 +120,7 @@ impl QueryPath {
             }
             let Run { stream, ready, .. } = &mut run;
             let mut take = |row: &Row<'_>| {
-                ready.push_back(row::entry_key(row, self.context())?);
+                ready.push_back(source::entry_key(row, self.context())?);
                 Ok(())
             };
             let step = read_rows(&mut take, |rows| stream.next(db, &mut bills, rows))?;
@@ -211,7 +215,7 @@ impl QueryPath {
         let (folder, stem) = match self.has_several_folders() {
             false => (self.partition_folder()?, stem),
             true => {
-                let (folder, stem) = name::split_folder(stem, self.context().keys().partition.len())?;
+                let (folder, stem) = split_folder(stem, self.context().keys().partition.len())?;
                 (folder.to_owned(), stem)
             }
         };
@@ -268,4 +272,18 @@ fn number_of(after: Option<&Position>) -> Result<u64, FsError> {
 /// A listing consumes each page when it has read it.
 fn settle(bills: &mut Vec<Bill>) -> Result<(), FsError> {
     bills.drain(..).try_for_each(|bill| Ok(bill.settle()?))
+}
+
+/// Splits `<folder>,<entry>`, the folder being named by `count` values, or fewer when it is shortened.
+fn split_folder(text: &str, count: usize) -> Option<(&str, &str)> {
+    let mut end = 0;
+    for part in text.split(',').take(count) {
+        end += part.len() + 1;
+        if part.contains(ALIAS_MARK) {
+            break;
+        }
+    }
+    let folder = text.get(..end.checked_sub(1)?)?;
+    let entry = text.get(end..)?;
+    (!folder.is_empty() && !entry.is_empty()).then_some((folder, entry))
 }

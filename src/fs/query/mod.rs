@@ -17,25 +17,21 @@
 //! Nothing here knows fuser; nothing keeps state but [`ResultReader`].
 //!
 //! ```text
-//! clause key_clause                        the table of clauses: parsing, help, suggestions; conditions on the key
-//! clauses operators                        what all clauses of a path say; the operators' words
-//! nearest name show source result_kind     what is suggested, how names, paths and ranges are shown; what is queried
-//! fault value select shards token live     parts of clauses, and what is wrong with one
-//! expression filter where_literal where_dotted    filters, as values and as text with placeholders
-//! path saved                               the directory; a saved request that it begins with
-//! request request_json explain             what the database is asked: values; the text that people see of them
-//! row pages stream csv page                rows in order, and how they are written
-//! listing child result                     links, what a name means, files
+//! path                      the directory: what its clauses say together, what a name in it means; a saved request that it begins with
+//! clause key_clause         the table of clauses: parsing, help, suggestions; conditions on the key
+//! where_clause filter       the clauses of a filter; filters, as values and as text with placeholders
+//! fault operators spelling  parts of clauses: what is wrong with one, the operators' words, how values, names and paths are spelt
+//! token                     positions in a result
+//! source request explain    what is queried and its rows; what the database is asked; what that costs
+//! stream listing            rows in order; links
+//! result csv help           files
 //! ```
 
-mod child;
 mod clause;
 #[cfg(test)]
 mod clause_tests;
-mod clauses;
 mod csv;
 mod explain;
-mod expression;
 mod fault;
 mod filter;
 #[cfg(test)]
@@ -43,40 +39,24 @@ mod filter_tests;
 mod help;
 mod key_clause;
 mod listing;
-mod live;
-mod name;
-pub mod nearest;
 mod operators;
-mod page;
-mod pages;
 mod path;
 mod request;
-mod request_json;
 #[cfg(test)]
 mod request_tests;
 mod result;
-mod result_kind;
-mod row;
-mod saved;
-mod select;
-mod shards;
-mod show;
 mod source;
+pub mod spelling;
 mod stream;
 #[cfg(test)]
 mod test_tables;
 mod token;
-mod value;
-mod where_dotted;
-mod where_literal;
+mod where_clause;
 
-pub use child::{CLAUSES_MAX, Child};
 pub use clause::is_word;
-pub use fault::{ClauseFault, ValueFault};
-pub use help::first_entry;
+pub use help::{all_names, first_entry};
 pub use listing::{LiveListing, VisitLink};
-pub use path::QueryPath;
+pub use path::{CLAUSES_MAX, Child, QueryPath, ResultKind};
 pub use result::ResultReader;
-pub use result_kind::ResultKind;
 pub use source::QueryKind;
 pub use stream::Wanted;

@@ -1,7 +1,6 @@
 //! The operators of clauses: faults and the help tell of them, the parsers know them.
 
-use crate::expr::SortRange;
-use crate::expr::order::Comparator;
+use crate::expr::{SortRange, order::Comparator};
 use crate::fs::prelude::*;
 
 /// An operator on a sort attribute: `attribute.<word>=<value>`.
@@ -70,8 +69,8 @@ pub(super) static FILTER_OPERATORS: [(&str, Test); 21] = [
     ("begins", Test::Begins),
     ("contains", Test::Contains),
     ("ncontains", Test::NotContains),
-    ("exists", Test::Exists("attribute_exists(")),
-    ("nexists", Test::Exists("attribute_not_exists(")),
+    ("exists", Test::Exists("attribute_exists")),
+    ("nexists", Test::Exists("attribute_not_exists")),
     ("type", Test::Type),
     ("size-eq", Test::Size(Comparator::Equal)),
     ("size-ne", Test::Size(Comparator::NotEqual)),

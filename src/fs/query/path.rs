@@ -1,13 +1,24 @@
-//! A query path: what its clauses so far say, and what of it is asked for.
+//! A query path: what its clauses so far say together, what a name in its directory means, and the saved request that it may begin with
+//! (`queries/<name>/`, whose clauses so far are those of a Query or Scan request of the API).
 
-use std::hash::{Hash, Hasher};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{Hash, Hasher},
+};
 
-use super::clauses::Clauses;
-use super::source::{Context, QueryKind};
-
-use crate::codec::digest::Digest;
+use super::{
+    fault::ClauseFault,
+    filter::Filter,
+    source::{Context, QueryKind},
+    token::Token,
+};
+use crate::codec::{digest::Digest, json::document::Document, wire};
+use crate::expr::{KeyConditionShape, PlaceholderUse, SortRange, projection};
 use crate::fs::prelude::*;
-use crate::model::{IndexName, IndexSchema};
+use crate::model::{
+    IndexName, IndexSchema,
+    api::{ConditionParameter, QueryRequest, ScanRequest, Segment, Select},
+};
 
 /// A `query/` or `scan/` directory, or a directory of clauses below one.
 ///
@@ -99,5 +110,334 @@ impl Eq for QueryPath {}
 impl Hash for QueryPath {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.schema.name, &self.index, self.kind, &self.names, self.saved_identity()).hash(state);
+    }
+}
+
+pub(super) const CONSISTENT: &str = "consistent";
+pub(super) const DESC: &str = "desc";
+pub(super) const TYPED: &str = "typed";
+
+/// What the clauses of a path say, each part at most once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Clauses {
+    pub partition: Partition,
+    /// By position in the sort key.
+    pub sort: BTreeMap<usize, SortRange>,
+    /// Those without a value, by their words.
+    words: BTreeSet<&'static str>,
+    pub select: Option<Vec<DocumentPath>>,
+    /// Items to return at most.
+    pub limit: Option<u64>,
+    /// Items to evaluate at most.
+    pub eval: Option<u64>,
+    pub after: Option<Token>,
+    pub segment: Option<Segment>,
+    /// All of them must hold.
+    pub filters: Vec<Arc<Filter>>,
+}
+
+/// What is known of the partition key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Partition {
+    /// By position.
+    Values(BTreeMap<usize, AttributeValue>),
+    Alias(PartitionAlias),
+    /// One value for each shard of a write-sharded key of one attribute, in the order of their numbers.
+    Shards(Arc<[AttributeValue]>),
+}
+
+impl Default for Partition {
+    fn default() -> Self {
+        Self::Values(BTreeMap::new())
+    }
+}
+
+/// A partition key whose name was too long for a file name; resolved when the query runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PartitionAlias {
+    /// As typed, `<prefix>%~<digest>`.
+    pub name: String,
+    pub digest: Digest,
+}
+
+impl Partition {
+    /// False if one of the values was known.
+    pub fn add(&mut self, values: impl IntoIterator<Item = (usize, AttributeValue)>) -> bool {
+        match self {
+            Self::Alias(_) | Self::Shards(_) => false,
+            Self::Values(known) => values.into_iter().all(|(position, value)| known.insert(position, value).is_none()),
+        }
+    }
+
+    /// False if something was known.
+    pub fn set(&mut self, partition: Self) -> bool {
+        let is_first = *self == Self::default();
+        if is_first {
+            *self = partition;
+        }
+        is_first
+    }
+}
+
+impl Clauses {
+    /// Is there that clause without a value?
+    pub fn has(&self, word: &str) -> bool {
+        self.words.contains(word)
+    }
+
+    /// Adds a clause without a value; false if it was there.
+    pub fn add_word(&mut self, word: &'static str) -> bool {
+        self.words.insert(word)
+    }
+
+    pub fn add_filter(&mut self, filter: Filter) -> bool {
+        self.filters.push(Arc::new(filter));
+        true
+    }
+
+    pub fn is_descending(&self) -> bool {
+        self.has(DESC)
+    }
+}
+
+/// What a name below a [`QueryPath`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Child {
+    /// One more clause.
+    Dir(QueryPath),
+    /// A file that holds a result of the query so far.
+    Result(QueryPath, ResultKind),
+    /// An entry of the listing (`000001,<name>.json`): a symlink to the item or index entry. The target may be absent.
+    Link {
+        /// Relative to the directory that holds the link.
+        target: String,
+    },
+}
+
+/// Clauses of a path: each directory of it is a node of its own, whose request is made of all of them. What several nodes of one
+/// path have in common they share.
+pub const CLAUSES_MAX: usize = 64;
+
+/// Names that programs look for in any directory; they must not count as failed clauses.
+const PROBED: [&str; 15] = [
+    "RCS",
+    "CVS",
+    "SCCS",
+    "_darcs",
+    "HEAD",
+    "objects",
+    "refs",
+    "commondir",
+    "gitdir",
+    "lost+found",
+    "autorun.inf",
+    "AUTORUN.INF",
+    "desktop.ini",
+    "Desktop.ini",
+    "Thumbs.db",
+];
+
+/// Not looked at as a clause: hidden names, names that programs look for, globs that the shell found no match for.
+fn is_probe(name: &str) -> bool {
+    name.starts_with('.') || PROBED.contains(&name) || (name.contains(['*', '?']) && !name.contains('='))
+}
+
+impl QueryPath {
+    /// What `name` means in this directory. Asks no database.
+    ///
+    /// # Errors
+    /// [`FsError::TooManyClauses`];
+    /// [`FsError::Clause`] (EINVAL) for what is no clause or not allowed here, and for a result of an incomplete query;
+    /// [`FsError::NotFound`] for names that programs probe and for links of an incomplete query.
+    pub fn child(&self, name: &[u8]) -> Result<Child, FsError> {
+        let name = std::str::from_utf8(name).map_err(|_| ClauseFault::new("a clause is UTF-8 text", "write bytes as %XX"))?;
+        if is_probe(name) {
+            return Err(FsError::NotFound);
+        }
+        if let Some(kind) = ResultKind::from_name(name) {
+            if kind != ResultKind::Help {
+                self.clauses.check_complete(self.context())?;
+            }
+            return Ok(Child::Result(self.clone(), kind));
+        }
+        if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains('=') {
+            let complete = self.clauses.check_complete(self.context()).is_ok();
+            let target = self.link_target(name).filter(|_| complete).ok_or(FsError::NotFound)?;
+            return Ok(Child::Link { target });
+        }
+        if self.names.len() >= CLAUSES_MAX {
+            return Err(FsError::TooManyClauses);
+        }
+        let clauses = self.clauses.with(name, self.context())?;
+        let mut names = self.names.clone();
+        names.push(Arc::from(name));
+        Ok(Child::Dir(Self { names, clauses, ..self.clone() }))
+    }
+}
+
+/// The result files. They exist for lookup only and are never listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResultKind {
+    /// Plain JSON, an item a line; DynamoDB JSON below a `typed` clause.
+    ItemsNdjson,
+    /// A JSON array, an item a line; DynamoDB JSON below a `typed` clause.
+    ItemsJson,
+    /// DynamoDB JSON, an item a line.
+    ItemsDdbJson,
+    /// A header and a record an item: see `csv`.
+    ItemsCsv,
+    /// Base items' paths relative to the table's directory, one a line, safe for `xargs`.
+    Keys,
+    /// The number of results and a newline.
+    Count,
+    /// One page of the API: `Items`, `Count`, `ScannedCount`, `next` (for `after=`, or null), `ConsumedCapacity`. One snapshot.
+    PageJson,
+    /// The token after that page, for `after=`, and a newline; empty when it is the last.
+    Next,
+    /// The API request, as `aws dynamodb query --cli-input-json` takes it.
+    RequestJson,
+    /// What the query reads and costs, before it runs.
+    ExplainJson,
+    /// The units that reading all of it consumes; reading this file runs the query.
+    CapacityJson,
+    /// How to write these paths, with the table's own attribute names.
+    Help,
+}
+
+impl ResultKind {
+    /// Each with its file's name, and what the help says of it but for itself.
+    pub(super) const TABLE: [(Self, &'static str, &'static str); 12] = [
+        (Self::ItemsNdjson, "items.ndjson", "an item a line"),
+        (Self::ItemsJson, "items.json", "one JSON array"),
+        (Self::ItemsDdbJson, "items.ddbjson", "DynamoDB JSON, an item a line"),
+        (Self::ItemsCsv, "items.csv", "a header and a line an item; select= names the columns"),
+        (Self::Keys, "keys", "paths of the items from the table's directory, a line each"),
+        (Self::Count, "count", "how many"),
+        (Self::PageJson, "page.json", "one page: Items, Count, ScannedCount, next, ConsumedCapacity"),
+        (Self::Next, "next", "the token after that page, for after=; empty after the last"),
+        (Self::RequestJson, "request.json", "the API request, for aws --cli-input-json"),
+        (Self::ExplainJson, "explain.json", "what it will read and cost, and what would be cheaper"),
+        (Self::CapacityJson, "capacity.json", "runs it: capacity units consumed, in all, by table and by index"),
+        (Self::Help, "help", ""),
+    ];
+
+    /// The file's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::TABLE.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::TABLE.into_iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| kind)
+    }
+}
+
+impl QueryPath {
+    /// The path of the request in `text`, saved as `<name>.json`. A request without `TableName` is of this table.
+    ///
+    /// # Errors
+    /// [`FsError::Body`] and [`FsError::Database`] for what is no request, [`FsError::Clause`] for what cannot be saved.
+    pub fn of_request(schema: Arc<TableSchema>, name: &str, text: &[u8]) -> Result<Self, FsError> {
+        let mut json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+        if let Some(members) = json.as_object_mut() {
+            let table = members.entry("TableName").or_insert_with(|| schema.name.as_str().into());
+            if table.as_str() != Some(schema.name.as_str()) {
+                return Err(refused("TableName", "a query is saved with the table that it reads; leave TableName out"));
+            }
+        }
+        let is_query = ["KeyConditionExpression", "KeyConditions"].iter().any(|member| json.get(member).is_some());
+        let document = Document::of(&json);
+        let (kind, saved) = if is_query {
+            let request = wire::request::<QueryRequest>(document.root())?;
+            (QueryKind::Query, SavedRequest { request, segment: None })
+        } else {
+            (QueryKind::Scan, wire::request::<ScanRequest>(document.root())?.into())
+        };
+        let path = Self::new(schema, saved.request.index_name.as_ref(), kind)
+            .map_err(|_| refused("IndexName", "the table has no such index"))?;
+        let clauses = saved.clauses(path.context())?;
+        let saved = Saved { name: name.to_owned(), digest: digest(text), clauses: Arc::new(clauses.clone()) };
+        Ok(Self { saved: Some(saved), clauses, ..path })
+    }
+
+    /// The name of the saved request that the path begins with.
+    #[must_use]
+    pub fn saved_name(&self) -> Option<&str> {
+        self.saved.as_ref().map(|saved| saved.name.as_str())
+    }
+
+    /// The directory that the clauses begin in.
+    #[must_use]
+    pub fn start_of_clauses(&self) -> Self {
+        let clauses = self.saved.as_ref().map(|saved| (*saved.clauses).clone()).unwrap_or_default();
+        Self { names: Vec::new(), clauses, ..self.clone() }
+    }
+}
+
+fn refused(member: &'static str, hint: &'static str) -> FsError {
+    ClauseFault::new(format!("{member} of this request cannot be saved"), hint).into()
+}
+
+/// A Query or Scan request.
+pub(super) struct SavedRequest {
+    /// A scan has no key condition, and is ascending.
+    pub request: QueryRequest,
+    pub segment: Option<Segment>,
+}
+
+impl From<ScanRequest> for SavedRequest {
+    fn from(scan: ScanRequest) -> Self {
+        let request = QueryRequest {
+            index_name: scan.index_name,
+            key_condition_expression: None,
+            filter: scan.filter,
+            projection_expression: scan.projection_expression,
+            attributes_to_get: scan.attributes_to_get,
+            select: scan.select,
+            limit: scan.limit,
+            consistent_read: scan.consistent_read,
+            exclusive_start_key: scan.exclusive_start_key,
+            ..QueryRequest::new(scan.table_name, "", scan.placeholders)
+        };
+        Self { request, segment: scan.segment }
+    }
+}
+
+impl SavedRequest {
+    fn clauses(&self, context: Context<'_>) -> Result<Clauses, FsError> {
+        let (mut clauses, request, mut used) = (Clauses::default(), &self.request, PlaceholderUse::default());
+        let shape = match (&request.key_condition_expression, &request.key_conditions) {
+            (Some(text), _) => Some(KeyConditionShape::parse(text, &request.placeholders, &mut used).map_err(Error::from)?),
+            (None, Some(conditions)) => Some(KeyConditionShape::of_conditions(conditions).map_err(Error::from)?),
+            (None, None) if context.kind == QueryKind::Query => return Err(refused("KeyConditionExpression", "a query needs one")),
+            (None, None) => None,
+        };
+        if let Some(shape) = shape {
+            clauses.add_key(shape.resolve(context.keys())?);
+        }
+        if request.exclusive_start_key.is_some() {
+            return Err(refused("ExclusiveStartKey", "a saved query begins at its start; go on with after="));
+        }
+        if matches!(request.select, Some(Select::AllAttributes)) && context.index.is_some() {
+            return Err(refused("Select", "leave it out, and name what is to be fetched in ProjectionExpression"));
+        }
+        match &request.filter {
+            ConditionParameter::None => {}
+            ConditionParameter::Expression(text) => {
+                let filter = Filter::of_expression(text, &request.placeholders)?;
+                filter.check_place(context)?;
+                clauses.filters.push(Arc::new(filter));
+            }
+            ConditionParameter::Legacy(_) => return Err(refused("QueryFilter", "write it as a FilterExpression")),
+        }
+        clauses.select = match (&request.projection_expression, &request.attributes_to_get) {
+            (Some(text), _) => {
+                Some(projection::parse(text, &request.placeholders, &mut PlaceholderUse::default())?.paths().to_vec())
+            }
+            (None, Some(names)) => Some(names.iter().map(DocumentPath::top_level).collect()),
+            (None, None) => None,
+        };
+        clauses.add_saved(self);
+        Ok(clauses)
     }
 }

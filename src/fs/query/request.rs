@@ -1,21 +1,27 @@
 //! Clauses to what the database is asked for: one request, or one for each shard of a write-sharded partition key. It is made of values;
-//! its text, for who wants to see it, is in `request_json`.
+//! only `request.json` is text, as `aws dynamodb query --cli-input-json` takes it.
 
-use super::clauses::Partition;
-use super::fault::ClauseFault;
-use super::filter::Filter;
-use super::key_clause;
-use super::path::QueryPath;
-use super::source::QueryKind;
-use super::token::{Check, Scope};
-use crate::codec::{key, row::Row};
+use serde_json::Map;
+
+use super::{
+    fault::ClauseFault,
+    filter::{Expression, Filter},
+    key_clause,
+    path::{Partition, QueryPath},
+    source::QueryKind,
+    token::{Check, Scope},
+};
+use crate::codec::{dynamodb_json, key, row::Row, shown};
 use crate::database::Rows;
-use crate::expr::read_request::{ReadFilter, ReadRange};
-use crate::expr::{Condition, KeyConditionShape, ProjectionPaths};
-use crate::expr::{SortRange, read_request::ReadRequest};
+use crate::expr::{
+    Condition, KeyConditionShape, ProjectionPaths, SortRange,
+    read_request::{ReadFilter, ReadRange, ReadRequest},
+};
 use crate::fs::prelude::*;
-use crate::model::api::Page;
-use crate::model::api::Select;
+use crate::model::{
+    api::{Page, Placeholders, Select},
+    error::StoreError,
+};
 
 /// One page; its bill is added to `bills`.
 pub(super) fn run(request: &ReadRequest, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Page, FsError> {
@@ -94,7 +100,7 @@ impl QueryPath {
     /// As [`Self::resolve`], for a result that stands for one request.
     pub(super) fn resolve_one(&self, db: &dyn Browse, result: &'static str) -> Result<Resolved, FsError> {
         if let Partition::Shards(_) = self.clauses.partition {
-            return Err(ClauseFault::SeveralRequests(result).into());
+            return Err(ClauseFault::several_requests(result).into());
         }
         self.resolve(db)?.pop().ok_or(FsError::NotFound)
     }
@@ -211,4 +217,70 @@ fn put_text(text: &str, bytes: &mut Vec<u8>) {
 /// `pk`, or `pk1`, `pk2`, … where there are several.
 fn tag(role: &str, position: usize, count: usize) -> String {
     if count == 1 { role.to_owned() } else { format!("{role}{}", position + 1) }
+}
+
+/// `request.json`: the request with its values in DynamoDB JSON.
+pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+    let resolved = path.resolve_one(db, "request.json")?;
+    let request = members(path, &resolved, path.start(&resolved, db)?.as_ref())?;
+    Ok(shown::json(&format!("{request:#}\n")).into_bytes())
+}
+
+/// The members in the order of the API's own documents.
+pub(super) fn members(path: &QueryPath, resolved: &Resolved, start: Option<&Item>) -> Result<Value, FsError> {
+    let mut expression = Expression::default();
+    let projection = path.clauses.select.as_deref().map(|paths| expression.projection(paths));
+    let keys = resolved.partition.as_deref().map(|partition| path.key_clauses(partition));
+    let condition = keys.map(|keys| {
+        let parts = keys.iter().map(|key| expression.condition(&key.tag, &key.attribute.name, &key.range));
+        parts.collect::<Vec<_>>().join(" AND ")
+    });
+    let filters: Vec<&Filter> = path.filters(resolved).collect();
+    let filters: Vec<String> = filters.iter().map(|filter| filter.write(&mut expression, filters.len() > 1)).collect();
+    let asked = path.asked(resolved, start.cloned());
+    let (forward, segment) = match asked.range {
+        ReadRange::Query { forward, .. } => (forward, None),
+        ReadRange::Scan { segment } => (true, segment),
+    };
+    let mut out = Map::new();
+    out.insert("TableName".into(), json!(path.schema.name.as_str()));
+    insert(&mut out, "IndexName", path.index.as_ref().map(|index| index.as_str()));
+    insert(&mut out, "KeyConditionExpression", condition);
+    insert(&mut out, "FilterExpression", (!filters.is_empty()).then(|| filters.join(" AND ")));
+    insert(&mut out, "ProjectionExpression", projection);
+    insert_placeholders(&mut out, &expression.placeholders())?;
+    insert(&mut out, "Limit", asked.limit);
+    insert(&mut out, "ConsistentRead", asked.consistent_read.then_some(true));
+    insert(&mut out, "ScanIndexForward", (!forward).then_some(false));
+    insert(&mut out, "Segment", segment.map(|segment| segment.index));
+    insert(&mut out, "TotalSegments", segment.map(|segment| segment.total));
+    insert_item(&mut out, "ExclusiveStartKey", start)?;
+    Ok(Value::Object(out))
+}
+
+fn insert(out: &mut Map<String, Value>, member: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        out.insert(member.to_owned(), value.into());
+    }
+}
+
+fn insert_placeholders(out: &mut Map<String, Value>, placeholders: &Placeholders) -> Result<(), FsError> {
+    if let Some(names) = &placeholders.names {
+        out.insert("ExpressionAttributeNames".to_owned(), json!(names));
+    }
+    let values = placeholders.values.clone().map(Item);
+    insert_item(out, "ExpressionAttributeValues", values.as_ref())
+}
+
+fn insert_item(out: &mut Map<String, Value>, member: &str, item: Option<&Item>) -> Result<(), FsError> {
+    let Some(item) = item else { return Ok(()) };
+    let mut text = Vec::new();
+    dynamodb_json::write_item(item, &mut text);
+    out.insert(member.to_owned(), serde_json::from_slice(&text).map_err(unwritable)?);
+    Ok(())
+}
+
+/// Text of our own that is no JSON: a defect, answered like a failing store.
+fn unwritable(error: serde_json::Error) -> FsError {
+    FsError::Database(StoreError::Io(error.to_string()).into())
 }

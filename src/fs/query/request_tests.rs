@@ -1,13 +1,12 @@
 //! Clauses to requests: the expression, the placeholders and the other members.
 
-use super::clauses::Partition;
-use super::path::QueryPath;
-use super::request::{Resolved, count_only};
-use super::request_json::members;
-use super::test_tables::{directory, game_scores};
-use super::token::Token;
-use crate::expr::read_request::ReadRange;
-use crate::expr::read_request::ReadRequest;
+use super::{
+    path::{Partition, QueryPath},
+    request::{Resolved, count_only, members},
+    test_tables::{directory, game_scores},
+    token::Token,
+};
+use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::fs::prelude::*;
 use crate::model::api::Segment;
 
@@ -222,7 +221,7 @@ proptest::proptest! {
             let path = directory(&schema, start).child(format!("{attribute}={name}").as_bytes());
             let Ok(super::Child::Dir(path)) = path else { panic!("{attribute}={name}: {path:?}") };
             let found = match &path.clauses.partition {
-                super::clauses::Partition::Values(values) if path.clauses.sort.is_empty() => values.get(&0).cloned(),
+                super::path::Partition::Values(values) if path.clauses.sort.is_empty() => values.get(&0).cloned(),
                 _ => match path.clauses.sort.get(&0) {
                     Some(crate::expr::SortRange::Less(value)) => Some(value.clone()),
                     other => panic!("{other:?}"),

@@ -1,17 +1,18 @@
-//! Result files: what they hold, and making it. Their size is known when all of it is made: see [`crate::fs::computed`].
+//! Result files: what they hold, and making it. Their size is known when all of it is made: see [`crate::fs::open::computed`].
 
-use super::clauses::TYPED;
-use super::csv::{self, Columns, Names};
-use super::path::QueryPath;
-use super::request::read_rows;
-use super::request_json::request_json;
-use super::result_kind::ResultKind;
-use super::stream::{Stream, StreamStep};
-use super::{explain, help, page, request, row};
-
+use super::{
+    csv::{self, Columns, Names},
+    explain, help,
+    path::{QueryPath, ResultKind, TYPED},
+    request::{self, Resolved, read_rows, request_json},
+    source,
+    stream::{Stream, StreamStep},
+    token::Token,
+};
 use crate::codec::row::Row;
-use crate::fs::path::names;
-use crate::fs::prelude::*;
+use crate::database::Rows;
+use crate::fs::{path::names, prelude::*};
+use crate::model::api::{ConsumedCapacity, Page};
 
 /// A result file that is being made, a page at a time.
 #[derive(Debug)]
@@ -28,13 +29,13 @@ enum Progress {
     Start,
     /// The first of two runs, for the header of a CSV file.
     Names(Box<(Stream, Names)>),
-    Rows(Box<Rows>),
+    Rows(Box<WrittenRows>),
     End,
 }
 
-/// Rows that are being written.
+/// WrittenRows that are being written.
 #[derive(Debug)]
-struct Rows {
+struct WrittenRows {
     stream: Stream,
     /// Of a CSV file.
     columns: Option<Columns>,
@@ -92,7 +93,7 @@ impl ResultReader {
             }
             Progress::Rows(rows) => {
                 let (path, kind) = (&self.path, self.kind);
-                let Rows { stream, columns, sum } = &mut **rows;
+                let WrittenRows { stream, columns, sum } = &mut **rows;
                 let mut before = sum.count;
                 let mut take = |row: &Row<'_>| {
                     before += 1;
@@ -117,8 +118,8 @@ impl ResultReader {
         let whole = match self.kind {
             ResultKind::Help => Some(self.help(db)?),
             ResultKind::RequestJson => Some(request_json(&self.path, db)?),
-            ResultKind::PageJson => Some(page::page_json(&self.path, db, bills)?),
-            ResultKind::Next => Some(page::next(&self.path, db, bills)?),
+            ResultKind::PageJson => Some(page_json(&self.path, db, bills)?),
+            ResultKind::Next => Some(next_text(&self.path, db, bills)?),
             ResultKind::ExplainJson => Some(explain::explain_json(&self.path, db)?),
             _ => None,
         };
@@ -140,7 +141,7 @@ impl ResultReader {
             ResultKind::Keys => self.path.stream(db, &|request| request.projection = None)?,
             _ => self.path.stream(db, &|_| {})?,
         };
-        self.progress = Progress::Rows(Box::new(Rows { stream, columns: None, sum: StreamStep::default() }));
+        self.progress = Progress::Rows(Box::new(WrittenRows { stream, columns: None, sum: StreamStep::default() }));
         Ok(())
     }
 
@@ -158,7 +159,7 @@ impl ResultReader {
             }
         })?;
         columns.write_header(out);
-        self.progress = Progress::Rows(Box::new(Rows { stream, columns: Some(columns), sum: StreamStep::default() }));
+        self.progress = Progress::Rows(Box::new(WrittenRows { stream, columns: Some(columns), sum: StreamStep::default() }));
         Ok(())
     }
 
@@ -166,7 +167,7 @@ impl ResultReader {
     fn finish(&mut self, out: &mut Vec<u8>) {
         let Progress::Rows(rows) = std::mem::replace(&mut self.progress, Progress::End) else { return };
         let mut consumed = Vec::new();
-        page::write_capacity(&self.path, &rows.sum, &mut consumed);
+        write_capacity(&self.path, &rows.sum, &mut consumed);
         match self.kind {
             ResultKind::ItemsJson if rows.sum.count == 0 => out.extend_from_slice(b"[]\n"),
             ResultKind::ItemsJson => out.extend_from_slice(b"\n]\n"),
@@ -186,18 +187,15 @@ fn write_row(
     (is_first, row): (bool, &Row<'_>),
     out: &mut Vec<u8>,
 ) -> Result<(), FsError> {
+    let typed = kind == ResultKind::ItemsDdbJson || path.clauses.has(TYPED);
     match kind {
-        ResultKind::ItemsNdjson => {
-            row::write_item(row, path.context(), path.clauses.has(TYPED), out)?;
-            out.push(b'\n');
-        }
-        ResultKind::ItemsDdbJson => {
-            row::write_item(row, path.context(), true, out)?;
+        ResultKind::ItemsNdjson | ResultKind::ItemsDdbJson => {
+            source::write_item(row, path.context(), typed, out)?;
             out.push(b'\n');
         }
         ResultKind::ItemsJson => {
             out.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
-            row::write_item(row, path.context(), path.clauses.has(TYPED), out)?;
+            source::write_item(row, path.context(), typed, out)?;
         }
         ResultKind::ItemsCsv => {
             if let Some(columns) = columns {
@@ -205,17 +203,81 @@ fn write_row(
             }
         }
         ResultKind::Keys => {
-            let entry = row::entry_key(row, path.context())?;
+            let entry = source::entry_key(row, path.context())?;
             out.extend_from_slice(names::item_path(&entry.base).as_bytes());
             out.push(b'\n');
         }
-        ResultKind::Count
-        | ResultKind::PageJson
-        | ResultKind::Next
-        | ResultKind::RequestJson
-        | ResultKind::ExplainJson
-        | ResultKind::CapacityJson
-        | ResultKind::Help => {}
+        _ => {}
     }
     Ok(())
+}
+
+/// `page.json`: one request, one line.
+fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
+    let resolved = path.resolve_one(db, "page.json")?;
+    let mut out = b"{\"Items\":[".to_vec();
+    let start = out.len();
+    let mut take = |row: &Row<'_>| {
+        if out.len() > start {
+            out.push(b',');
+        }
+        source::write_item(row, path.context(), path.clauses.has(TYPED), &mut out)
+    };
+    let page = request::read_rows(&mut take, |rows| read((path, &resolved), db, bills, rows))?;
+    let end = json!({
+        "Count": page.count,
+        "ScannedCount": page.scanned_count,
+        "next": next_token(path, &resolved, &page),
+        "ConsumedCapacity": capacity_json(path, &page.consumed_capacity),
+    });
+    out.extend_from_slice(b"],");
+    out.extend_from_slice(end.to_string().get(1..).unwrap_or_default().as_bytes());
+    out.push(b'\n');
+    Ok(out)
+}
+
+/// `next`: the token after that page and a newline, or nothing after the last.
+fn next_text(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
+    let resolved = path.resolve_one(db, "next")?;
+    let page = read((path, &resolved), db, bills, &mut |_| {})?;
+    Ok(next_token(path, &resolved, &page).map(|token| token + "\n").unwrap_or_default().into_bytes())
+}
+
+fn read(
+    (path, resolved): (&QueryPath, &Resolved),
+    db: &dyn Browse,
+    bills: &mut Vec<Bill>,
+    rows: &mut Rows<'_>,
+) -> Result<Page, FsError> {
+    let request = path.build_request(resolved, path.start(resolved, db)?)?;
+    request::run(&request, db, bills, rows)
+}
+
+fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<String> {
+    page.last_evaluated_key.as_ref().map(|last| Token::new(resolved.check, last, path.scope(resolved)).text())
+}
+
+/// `capacity.json`: what the whole run consumed.
+pub(super) fn write_capacity(path: &QueryPath, sum: &StreamStep, out: &mut Vec<u8>) {
+    let mut all = json!({ "Requests": sum.requests, "Count": sum.count, "ScannedCount": sum.scanned });
+    all["ConsumedCapacity"] = capacity_json(path, &sum.capacity);
+    out.extend_from_slice(all.to_string().as_bytes());
+    out.push(b'\n');
+}
+
+/// Consumed units: their sum, and by table and index.
+fn capacity_json(path: &QueryPath, consumed: &ConsumedCapacity) -> Value {
+    let ConsumedCapacity { table, global_indexes, local_indexes } = consumed;
+    let mut out = json!({
+        "TableName": path.schema.name.as_str(),
+        "CapacityUnits": consumed.total(),
+        "Table": { "CapacityUnits": table },
+    });
+    for (member, units) in [("GlobalSecondaryIndexes", global_indexes), ("LocalSecondaryIndexes", local_indexes)] {
+        if !units.is_empty() {
+            let units = units.iter().map(|(name, units)| (name.clone(), json!({ "CapacityUnits": units })));
+            out[member] = Value::Object(units.collect());
+        }
+    }
+    out
 }

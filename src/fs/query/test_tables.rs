@@ -2,9 +2,7 @@
 
 use super::{Child, QueryKind, QueryPath};
 use crate::fs::prelude::*;
-use crate::model::Projection;
-use crate::model::schema::BillingMode;
-use crate::model::{IndexName, IndexSchema, KeySchema};
+use crate::model::{IndexName, IndexSchema, KeySchema, Projection, schema::BillingMode};
 
 /// `pk:S` as a key attribute.
 fn attribute(text: &str) -> KeyAttribute {

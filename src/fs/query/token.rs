@@ -9,16 +9,13 @@
 //! `after=<token>` is one name of at most 255 bytes, while keys go up to 3 KB and more in an index: form 1 is for those. It finds its
 //! entry again by walking the entries that share the prefix, and is stale when the entry is gone.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::{collections::BTreeSet, ops::ControlFlow};
 
-use super::fault::ClauseFault;
-use super::source::Context;
-
+use super::{fault::ClauseFault, source::Context};
 use crate::codec::{digest::Digest, key};
 use crate::database::Entries;
 use crate::fs::prelude::*;
-use std::{collections::BTreeSet, ops::ControlFlow};
 
 const VERSION: u8 = 1;
 const CHECK_BYTES: usize = 4;
@@ -53,17 +50,17 @@ pub(super) struct Scope<'a> {
 impl Token {
     /// Parses the text after `after=`.
     pub fn parse(text: &str) -> Result<Self, ClauseFault> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| ClauseFault::TokenForm)?;
-        let (content, crc) = bytes.split_last_chunk::<CRC_BYTES>().ok_or(ClauseFault::TokenForm)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| no_token())?;
+        let (content, crc) = bytes.split_last_chunk::<CRC_BYTES>().ok_or_else(no_token)?;
         if crc32fast::hash(content).to_be_bytes() != *crc {
-            return Err(ClauseFault::TokenForm);
+            return Err(no_token());
         }
-        let Some((&VERSION, content)) = content.split_first() else { return Err(ClauseFault::TokenForm) };
-        let (check, content) = content.split_first_chunk::<CHECK_BYTES>().ok_or(ClauseFault::TokenForm)?;
+        let Some((&VERSION, content)) = content.split_first() else { return Err(no_token()) };
+        let (check, content) = content.split_first_chunk::<CHECK_BYTES>().ok_or_else(no_token)?;
         let body = match content.split_first() {
             Some((0, body)) => Body::Whole(body.to_vec()),
             Some((1, body)) => Body::Digest(body.to_vec()),
-            _ => return Err(ClauseFault::TokenForm),
+            _ => return Err(no_token()),
         };
         Ok(Self { check: *check, body })
     }
@@ -92,16 +89,24 @@ impl Token {
     /// The `ExclusiveStartKey` that the token stands for.
     ///
     /// # Errors
-    /// [`ClauseFault::TokenForeign`] below other clauses; [`FsError::TokenExpired`] when a shortened token's entry is gone.
+    /// [`FsError::Clause`] below other clauses; [`FsError::TokenExpired`] when a shortened token's entry is gone.
     pub fn resolve(&self, check: Check, db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
         if self.check != check {
-            return Err(ClauseFault::TokenForeign.into());
+            return Err(foreign());
         }
         match &self.body {
-            Body::Whole(body) => decode_cursor(body, scope).ok_or_else(|| ClauseFault::TokenForeign.into()),
+            Body::Whole(body) => decode_cursor(body, scope).ok_or_else(foreign),
             Body::Digest(body) => find(body, db, scope),
         }
     }
+}
+
+fn no_token() -> ClauseFault {
+    ClauseFault::token("this is no position token of ddbfs")
+}
+
+fn foreign() -> FsError {
+    ClauseFault::token("this position token belongs to another query").into()
 }
 
 /// The cursor attributes that the query does not fix.
@@ -157,7 +162,6 @@ fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
 /// Finds the entry of a shortened token among those with its partition key and sort prefix.
 fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
     let source = scope.context.source();
-    let foreign = || FsError::from(ClauseFault::TokenForeign);
     let (wanted, rest) = body.split_first_chunk::<{ size_of::<Digest>() }>().ok_or_else(foreign)?;
     let (partition, prefix): (PartitionKey, &[u8]) = match scope.partition {
         Some(values) => (values.to_vec(), rest),

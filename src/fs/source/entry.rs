@@ -1,11 +1,12 @@
 //! A base item or an index entry as a file.
 
-use crate::codec::dynamodb_json;
-use crate::codec::json::indent::indent;
+use crate::codec::{dynamodb_json, json::indent::indent};
 use crate::database::EntryStat;
-use crate::fs::node::item_number;
-use crate::fs::open::prelude::*;
-use crate::fs::write::{ItemTarget, KeyPart, TargetKey};
+use crate::fs::{
+    node::item_number,
+    open::prelude::*,
+    write::{ItemTarget, KeyPart, TargetKey},
+};
 use crate::model::error::StoreError;
 
 /// The node of an entry.

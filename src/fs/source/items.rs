@@ -1,19 +1,20 @@
-//! `items/`: item files of a hash-only table, collection folders of a composite table or an index.
+//! `items/`: item files of a hash-only table, collection folders of a composite table or an index; and `items/K(pk)/`, an item collection
+//! of either.
 
-use super::collection::EntryLister;
+use std::ops::ControlFlow;
+
 use super::{entry, item, scratch};
 use crate::codec::digest::Digest;
 use crate::database::Entries;
-use crate::fs::node::ino;
-use crate::fs::open::directory::fetch_tail;
-use crate::fs::open::prelude::*;
-use crate::fs::path::names::Parsed;
+use crate::expr::KeySchemaView;
 use crate::fs::{
-    node::{AliasFolder, AliasNode},
+    node::{AliasFolder, AliasNode, EntryInos, index_of, ino},
     open::{
-        directory::{FixedLister, Lister},
-        found::{Cursor, Entry, Found, Place},
+        directory::{Lister, fetch_tail},
+        found::{Cursor, Entry, Found, Items, Place},
+        prelude::*,
     },
+    path::names::{Parsed, Suffix},
     query::Wanted,
     write::{KeyPart, TargetKey},
 };
@@ -24,7 +25,7 @@ pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsErr
 }
 
 /// Does `items/` hold item files, not folders?
-fn is_flat(schema: &TableSchema, source: &Source) -> bool {
+pub fn is_flat(schema: &TableSchema, source: &Source) -> bool {
     source.index.is_none() && schema.key.sort.is_none()
 }
 
@@ -37,9 +38,7 @@ fn resolve_flat(mount: &Mount, schema: &TableSchema, source: &Source, name: &str
         Parsed::Alias(alias) => {
             let Some(partition) = mount.db.partition_by_digest(source, alias.digest)? else {
                 let key = TargetKey { partition: KeyPart::Digest(alias.digest), sort: None };
-                let form = suffix.form().ok_or(FsError::NotFound)?;
-                let alias = AliasNode { table: source.table.clone(), key, form, path: name.to_owned() };
-                return Ok(Node::Alias(Box::new(alias)));
+                return unstored(&source.table, key, suffix, name.to_owned());
             };
             partition.into_iter().next()
         }
@@ -70,51 +69,41 @@ fn resolve_folder(mount: &Mount, schema: &TableSchema, source: &Source, name: &s
     Ok(Node::Collection(source.clone(), partition))
 }
 
-pub(in crate::fs) fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
-    let Some(index) = &source.index else { return Ok(vec![schema.key.partition.attribute_type]) };
-    let index = schema.index(index.as_str()).ok_or(FsError::NotFound)?;
-    Ok(index.partition.iter().map(|attribute| attribute.attribute_type).collect())
+pub fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
+    let keys = KeySchemaView::of(schema, index_of(schema, source)?);
+    Ok(keys.partition.iter().map(|attribute| attribute.attribute_type).collect())
 }
 
-/// A name in the folder of a collection whose key is not known yet, unless an item of it was stored meanwhile.
+/// A name in the folder of a collection whose key is not known yet.
 pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Result<Node, FsError> {
-    let source = base(&folder.table);
-    if let Some(partition) = mount.db.partition_by_digest(&source, folder.digest)? {
-        return super::collection::resolve(mount, &source, &partition, name);
-    }
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve_in(mount, &Node::AliasFolder(Box::new(folder.clone())), name);
     };
-    let schema = mount.source_schema(&source)?;
+    let schema = mount.schema(&folder.table)?;
     let sort = schema.key.sort.as_ref().ok_or(FsError::NotFound)?;
     let sort = match names::parse(stem, &[sort.attribute_type])? {
         Parsed::Values(values) => KeyPart::Value(values.into_iter().next().ok_or(FsError::NotFound)?),
         Parsed::Alias(alias) => KeyPart::Digest(alias.digest),
     };
     let key = TargetKey { partition: KeyPart::Digest(folder.digest), sort: Some(sort) };
-    let form = suffix.form().ok_or(FsError::NotFound)?;
-    let path = format!("{}/{name}", folder.name);
-    Ok(Node::Alias(Box::new(AliasNode { table: folder.table.clone(), key, form, path })))
+    unstored(&folder.table, key, suffix, format!("{}/{name}", folder.name))
 }
 
-/// The folder of a collection whose key is not known: made by mkdir, or known meanwhile.
+/// The folder of a collection whose key is not known yet, made by mkdir.
 pub fn alias_folder_attr(mount: &Mount, folder: &AliasFolder) -> Result<Attr, FsError> {
-    let source = base(&folder.table);
-    if let Some(partition) = mount.db.partition_by_digest(&source, folder.digest)? {
-        return super::collection::attr(mount, &source, &partition);
-    }
     mount.schema(&folder.table)?;
     let since_ms = mount.folders.lock().alias_since(&folder.table, &folder.digest);
     since_ms.map(Attr::directory).ok_or(FsError::NotFound)
 }
 
-/// Lists what was stored meanwhile in the folder of a collection.
-pub fn alias_lister(mount: &Mount, folder: &AliasFolder) -> Result<Box<dyn Lister>, FsError> {
+/// What a folder by a shortened name is when the first item in it told its key.
+///
+/// # Errors
+/// The database failed.
+pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
     let source = base(&folder.table);
-    Ok(match mount.db.partition_by_digest(&source, folder.digest)? {
-        Some(partition) => Box::new(super::collection::lister(mount, &source, &partition)?),
-        None => Box::new(FixedLister::default()),
-    })
+    let partition = mount.db.partition_by_digest(&source, folder.digest)?;
+    Ok(partition.map(|partition| Node::Collection(source, partition)))
 }
 
 /// What a path below `items/` means.
@@ -125,7 +114,7 @@ pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError>
     let (first, rest) = path.split_once('/').map_or((path, None), |(first, rest)| (first, Some(rest)));
     match (resolve(mount, source, first)?, rest) {
         (node, None) => Ok(node),
-        (Node::Collection(source, partition), Some(name)) => super::collection::resolve(mount, &source, &partition, name),
+        (Node::Collection(source, partition), Some(name)) => resolve_entry(mount, &source, &partition, name),
         (Node::AliasFolder(folder), Some(name)) => resolve_in_alias(mount, &folder, name),
         (_, Some(_)) => Err(FsError::NotDirectory),
     }
@@ -205,7 +194,7 @@ impl CollectionLister {
         let mut names = Vec::new();
         for (value, _) in self.kept.iter().filter(|(_, done)| !**done) {
             let partition = vec![value.clone()];
-            match super::collection::attr(mount, &self.source, &partition) {
+            match collection_attr(mount, &self.source, &partition) {
                 Ok(_) => {
                     let name = names::collection_name(&partition);
                     names.push(listed(&Node::Collection(self.source.clone(), partition), &name));
@@ -223,5 +212,119 @@ impl CollectionLister {
         }
         names.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(names)
+    }
+}
+
+/// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
+pub fn resolve_entry(mount: &Mount, source: &Source, partition: &PartitionKey, name: &str) -> Result<Node, FsError> {
+    let Some((stem, suffix)) = names::split_suffix(name) else {
+        return scratch::resolve(mount, source, Some(partition), name);
+    };
+    let schema = mount.source_schema(source)?;
+    let index = index_of(&schema, source)?;
+    let (sort, base) = (index.map(|index| &index.sort), schema.key.attributes().skip(usize::from(index.is_none())));
+    let types: Vec<_> = sort.into_iter().flatten().chain(base).map(|attribute| attribute.attribute_type).collect();
+    let key = match names::parse(stem, &types)? {
+        Parsed::Values(values) => {
+            let mut values = values.into_iter();
+            let index = sort.map(|sort| (partition.clone(), values.by_ref().take(sort.len()).collect()));
+            let value = if index.is_some() { values.next() } else { partition.first().cloned() };
+            EntryKey { index, base: Key { partition: value.ok_or(FsError::NotFound)?, sort: values.next() } }
+        }
+        Parsed::Alias(alias) => {
+            // Entries of an index without a sort key begin with the base key, by which they are not in order.
+            let prefix = alias.prefix.filter(|_| sort.is_none_or(|sort| !sort.is_empty()));
+            match find_alias(mount, (source, partition), alias.digest, prefix)? {
+                Some(key) => key,
+                None => {
+                    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
+                    let key = TargetKey { partition: KeyPart::Value(value.clone()), sort: Some(KeyPart::Digest(alias.digest)) };
+                    return unstored(&source.table, key, suffix, format!("{}/{name}", names::collection_name(partition)));
+                }
+            }
+        }
+    };
+    item::node(source, key, suffix)
+}
+
+/// The stored entry whose shortened name this is. Its key begins with what the name shows of it, which is less in the links of query
+/// folders than in listings; the digest is the same.
+fn find_alias(
+    mount: &Mount,
+    (source, partition): (&Source, &PartitionKey),
+    digest: Digest,
+    sort_prefix: Option<Vec<u8>>,
+) -> Result<Option<EntryKey>, FsError> {
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix };
+    let mut found = None;
+    mount.db.entries(source, &range, None, &mut |key, _, _| {
+        if names::entry_digest(key) == digest {
+            found = Some(key.clone());
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// A shortened name of a base item that is not stored: it can still be created, its body holding the key. `path` is below `items/`.
+fn unstored(table: &TableName, key: TargetKey, suffix: Suffix, path: String) -> Result<Node, FsError> {
+    let form = suffix.form().ok_or(FsError::NotFound)?;
+    Ok(Node::Alias(Box::new(AliasNode { table: table.clone(), key, form, path })))
+}
+
+pub fn collection_attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Attr, FsError> {
+    if let Some(collection) = mount.db.collection(source, partition)? {
+        return Ok(Attr::directory(collection.modified_ms));
+    }
+    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
+    // The table may be gone.
+    mount.schema(&source.table)?;
+    let since_ms = mount.folders.lock().since(&source.table, value);
+    let since_ms = match since_ms {
+        Some(since_ms) => since_ms,
+        None => scratch::parked_in_ms(mount, source, partition)?.ok_or(FsError::NotFound)?,
+    };
+    Ok(Attr::directory(since_ms))
+}
+
+/// Lists entries of a source: a whole hash-only table, or one collection.
+#[derive(Debug)]
+pub struct EntryLister {
+    source: Source,
+    range: Entries,
+}
+
+impl EntryLister {
+    pub fn new(source: Source, range: Entries) -> Self {
+        Self { source, range }
+    }
+}
+
+pub fn collection_lister(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<EntryLister, FsError> {
+    mount.source_schema(source)?;
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix: None };
+    Ok(EntryLister::new(source.clone(), range))
+}
+
+impl Lister for EntryLister {
+    fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+        let Some(after) = from.after() else { return Ok(()) };
+        let hides = mount.hides_any();
+        let source = &self.source;
+        if out.wants_items() && source.index.is_none() && !mount.options.pretty {
+            // Before the entries are read.
+            out.begin_items(Items::new(source.clone(), mount.db.visible_commit_id()?));
+        }
+        let mut inos = EntryInos::new(source, TextForm::PlainJson);
+        mount.db.entries(source, &self.range, after, &mut |key, stat, place| {
+            if hides && mount.is_hidden(source, key, stat.version) {
+                return ControlFlow::Continue(());
+            }
+            let name = &names::entry_name(key, TextForm::PlainJson);
+            out.push_item(Entry { ino: inos.of(key), kind: Kind::File, name }, Place::After(place), key, stat);
+            out.next()
+        })?;
+        Ok(())
     }
 }

@@ -1,22 +1,17 @@
 //! What nodes read that are data: the names below a directory, attributes, texts. One file for each kind.
 //!
 //! ```text
-//! schema.rs  stats.rs     schema.json and stats.json of a table or an index
-//! draft.rs                a table that mkdir made and CreateTable has not
-//! items.rs                items/
-//! collection.rs           items/K(pk)/
-//! entry.rs                X.json, X.ddbjson, X.base
-//! item/                   what is beside an item: X.patch, X.update, X.meta, X.d/
-//! scratch.rs              files that are no items, in memory and parked
-//! query.rs                query/, scan/ and what is below them
+//! schema.rs    schema.json and stats.json of a table or an index; a table that mkdir made and CreateTable has not
+//! items.rs     items/ and items/K(pk)/
+//! entry.rs     X.json, X.ddbjson, X.base
+//! item/        what is beside an item: X.patch, X.update, X.meta, X.d/
+//! scratch.rs   files that are no items, in memory and parked
+//! query.rs     query/, scan/ and what is below them
 //! ```
 
-pub mod collection;
-pub mod draft;
 pub mod entry;
 pub mod item;
 pub mod items;
 pub mod query;
 pub mod schema;
 pub mod scratch;
-pub mod stats;

@@ -1,15 +1,14 @@
 //! `query/` and `scan/`: the nodes of `fs::query`'s paths.
 
-use crate::fs::node::ino::{self, Tag};
-use crate::fs::open::prelude::*;
-use crate::fs::query::{Child, LiveListing, ResultReader};
 use crate::fs::{
+    node::ino::{self, Tag},
     open::{
         computed::Producer,
         directory::Lister,
         found::{Cursor, Entry, Found, Place},
+        prelude::*,
     },
-    query::{QueryKind, QueryPath, Wanted},
+    query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted},
 };
 
 /// The `query/` or `scan/` directory of a table or index.

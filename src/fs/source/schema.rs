@@ -1,11 +1,17 @@
 //! `schema.json`: a table's definition as CreateTable takes it, a draft's template, an index's definition as a member of CreateTable's.
+//! A draft, a table that mkdir made and CreateTable has not, has its `schema.json` and the folders made in it.
+//!
+//! `stats.json`: the counters of a table or an index. Its times never change, and who has it open sees the size of the text that it has,
+//! so that a backup of a table in use finds nothing wrong.
 
+use super::scratch;
 use crate::codec::wire;
-use crate::fs::mount::text::pretty;
-use crate::fs::open::prelude::*;
-use crate::fs::write::schema_change::TIME_TO_LIVE;
-use crate::model::api::TimeToLiveStatus;
-use crate::model::{IndexName, api::DescribeTimeToLiveRequest};
+use crate::fs::{mount::texts::pretty, open::prelude::*, write::schema_change::TIME_TO_LIVE};
+use crate::model::{
+    IndexName, Word,
+    api::{DescribeTimeToLiveRequest, IndexDescription, TableDescription, TimeToLiveStatus},
+    limits::ENTRY_OVERHEAD_BYTES,
+};
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     if mount.is_draft(&source.table)? {
@@ -55,4 +61,116 @@ fn index_json<'a>(table: &'a Value, schema: &TableSchema, index: &IndexName) -> 
     };
     let indexes = table.get(member)?.as_array()?;
     indexes.iter().find(|element| element.get("IndexName").and_then(Value::as_str) == Some(index.as_str()))
+}
+
+/// `folder` is relative to the draft, empty for the draft itself.
+pub fn resolve_in_draft(mount: &Mount, table: &TableName, folder: &str, name: &str) -> Result<Node, FsError> {
+    let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    if mount.drafts.lock().get(table).is_some_and(|draft| draft.has_folder(&path)) {
+        return Ok(Node::DraftFolder(table.clone(), path));
+    }
+    if folder.is_empty() { scratch::resolve_beside_schema(mount, table, name) } else { Err(FsError::NotFound) }
+}
+
+pub fn draft_attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr, FsError> {
+    let drafts = mount.drafts.lock();
+    let draft = drafts.get(table).ok_or(FsError::NotFound)?;
+    let is_there = folder.is_empty() || draft.has_folder(folder);
+    if is_there { Ok(Attr::directory(draft.created_ms)) } else { Err(FsError::NotFound) }
+}
+
+/// The attributes of a table's or draft's directory.
+pub fn table_attr(mount: &Mount, table: &TableName) -> Result<Attr, FsError> {
+    if mount.is_draft(table)? {
+        return draft_attr(mount, table, "");
+    }
+    Ok(Attr::directory(mount.table_time(table)?))
+}
+
+pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<Listed>, FsError> {
+    let drafts = mount.drafts.lock();
+    let draft = drafts.get(table).ok_or(FsError::NotFound)?;
+    let mut names = Vec::new();
+    if folder.is_empty() && drafts.schema_text(table).is_ok() {
+        names.push(listed(&Node::Schema(base(table)), SCHEMA_NAME));
+    }
+    for child in draft.children(folder) {
+        let path = if folder.is_empty() { child.to_owned() } else { format!("{folder}/{child}") };
+        names.push(listed(&Node::DraftFolder(table.clone(), path), child));
+    }
+    Ok(names)
+}
+
+pub fn stats_attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
+    let modified_ms = mount.source_time(source)?;
+    Ok(Attr::read_only(stats_text(mount, source)?.len() as u64, modified_ms))
+}
+
+pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
+    // First: a service elsewhere is asked for it anew after own writes.
+    let stats = mount.db.stats(source)?;
+    let table = mount.db.describe(&source.table)?.ok_or(FsError::NotFound)?;
+    let mut json = match &source.index {
+        None => table_stats(&table, stats.bytes, stats.partition_keys),
+        Some(name) => {
+            let place = table.schema.indexes.iter().position(|index| index.name == *name).ok_or(FsError::NotFound)?;
+            let description = table.indexes.get(place).ok_or(FsError::NotFound)?;
+            index_stats(&table, place, description, stats.bytes)
+        }
+    };
+    if let Some(lacking) = mount.db.unfinished(&source.table)? {
+        json["unfinished"] = lacking.into();
+    }
+    Ok(pretty(&json))
+}
+
+fn table_stats(table: &TableDescription, bytes: u64, partition_keys: u64) -> Value {
+    json!({
+        "name": table.schema.name.as_str(),
+        "status": table.status.word(),
+        "items": table.item_count,
+        "bytes": bytes,
+        "billed_bytes": table.table_size_bytes,
+        "item_overhead_bytes": ENTRY_OVERHEAD_BYTES,
+        "average_item_bytes": average(bytes, table.item_count),
+        "partition_keys": counted(partition_keys, table.item_count),
+        "gsi": table.schema.indexes_of(IndexKind::Global).count(),
+        "lsi": table.schema.indexes_of(IndexKind::Local).count(),
+    })
+}
+
+fn index_stats(table: &TableDescription, place: usize, index: &IndexDescription, bytes: u64) -> Value {
+    let schema = &table.schema.indexes[place];
+    let progress = index.progress.map(|progress| json!({ "done": progress.done, "total": progress.total, "percent": progress.percent(), "write_units": progress.write_units }));
+    let lag = table
+        .index_lag
+        .filter(|_| schema.kind == IndexKind::Global)
+        .map(|lag| json!({ "ms": lag.lag_ms, "pending": lag.pending, "paused": lag.is_paused }));
+    let sparsity = if table.item_count == 0 { 0.0 } else { 1.0 - index.item_count as f64 / table.item_count as f64 };
+    json!({
+        "name": schema.name.as_str(),
+        "kind": kind_name(schema.kind),
+        "status": index.status.word(),
+        "backfilling": index.backfilling,
+        "progress": progress,
+        "lag": lag,
+        "violations": index.violations,
+        "entries": index.item_count,
+        "table_items": table.item_count,
+        "sparsity": (sparsity.max(0.0) * 1e6).round() / 1e6,
+        "bytes": bytes,
+        "billed_bytes": index.index_size_bytes,
+        "entry_overhead_bytes": ENTRY_OVERHEAD_BYTES,
+        "average_entry_bytes": average(bytes, index.item_count),
+        "partition_keys": counted(index.partition_keys, index.item_count),
+    })
+}
+
+/// Distinct values; `None` where nobody counts them.
+fn counted(partition_keys: u64, items: u64) -> Option<u64> {
+    Some(partition_keys).filter(|_| partition_keys > 0 || items == 0)
+}
+
+fn average(bytes: u64, items: u64) -> u64 {
+    bytes.checked_div(items).unwrap_or(0)
 }

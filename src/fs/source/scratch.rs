@@ -2,13 +2,13 @@
 //!
 //! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
 
-use crate::fs::mount::scratch::{directory_of, folder_name, place_in};
-use crate::fs::open::prelude::*;
-use crate::fs::path::scratch_name::{is_refused_probe, is_scratch_name};
-use crate::fs::write::FileId;
-use crate::fs::write::scratch::Placed;
-use crate::model::api::parked::ParkedStat;
-use crate::model::api::parked::{ParkedChange, ParkedPlace};
+use crate::fs::{
+    mount::scratch::{directory_of, folder_name, place_in},
+    open::prelude::*,
+    path::{is_refused_probe, is_scratch_name},
+    write::{FileId, scratch::Placed},
+};
+use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
 
 /// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
 /// earlier: `CVS` and `4913` are keys too, and tables.

@@ -1,10 +1,15 @@
-//! `.ddb/stats.json` and `.ddb/config.json`: how the store and this mount are, and how they were set up.
+//! What `.ddb/` tells of the store and the mount, and what a table's files tell of its consumption: `stats.json`, `config.json`,
+//! `capacity.json`, `metrics.ndjson`, counted by every process on the data directory since the counting of the table began. `.ddb/ctl`
+//! takes commands to the mount: one write is one command.
 
-use crate::codec::calendar;
-use crate::fs::mount::text::pretty;
-use crate::fs::open::host::threads::WAITING_MAX;
-use crate::fs::open::prelude::*;
-use crate::fs::write::scratch::{SCRATCH_FILE_BYTES_MAX, scratch_bytes_max};
+use crate::codec::{calendar, metrics::capacity::render_all};
+use crate::database::layout::Layout;
+use crate::fs::{
+    mount::texts::pretty,
+    open::{host::threads::WAITING_MAX, prelude::*},
+    write::scratch::{SCRATCH_FILE_BYTES_MAX, scratch_bytes_max},
+};
+use crate::model::layout::{Metrics, TableMetrics};
 
 /// `.ddb/stats.json`
 pub fn stats(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
@@ -60,4 +65,48 @@ pub fn config(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, 
         all.extend(told.clone());
     }
     Ok(pretty(&out))
+}
+
+/// `.ddb/capacity.json`
+pub fn capacity(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let layout = mount.layout()?;
+    let spent = layout.spent();
+    // What a service was asked for is counted here as a whole.
+    let metrics = if spent.is_some() { Metrics::default() } else { layout.all_metrics()? };
+    Ok(pretty(&render_all(&metrics, spent.as_ref(), layout.prices())))
+}
+
+/// `<Table>/capacity.json` and `<Table>/metrics.ndjson`.
+pub fn metrics(
+    mount: &Mount,
+    at: &Special,
+    render: impl FnOnce(&Metrics, &TableMetrics, &dyn Layout) -> Vec<u8>,
+) -> Result<Vec<u8>, FsError> {
+    let (layout, table) = (mount.layout()?, at.of_table()?);
+    let metrics = layout.metrics(std::slice::from_ref(table))?;
+    let table = metrics.tables.first().ok_or(FsError::NotFound)?;
+    Ok(render(&metrics, table, layout))
+}
+
+/// What it says when it is read.
+pub const CONTROL_USAGE: &str = "\
+flush      perform at once what waits: items renamed away by an editor are deleted, and their texts parked, after 2 seconds
+release    end every read that waits (stream/follow, .ddb/accesslog) as at the end of a file, and what waits for a service elsewhere
+           with an error, so that the mount can be unmounted
+clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
+";
+
+/// Does what one write says.
+pub fn control(host: &Arc<Host>, _at: &Special, data: &[u8]) -> Result<(), FsError> {
+    match data.trim_ascii() {
+        b"" => {}
+        b"flush" => host.deletes.flush(),
+        b"release" => host.release_waiting(),
+        b"clear" => {
+            host.mount().journal.clear();
+            host.mount().calls.clear();
+        }
+        _ => return Err(FsError::Invalid("the commands are: flush, release, clear; cat .ddb/ctl says what they do")),
+    }
+    Ok(())
 }

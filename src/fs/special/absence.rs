@@ -1,25 +1,25 @@
-//! `gsi/<ix>/violations.ndjson` and `missing.ndjson`: the items that have no entry in an index, one a line, and why.
+//! `gsi/<ix>/violations.ndjson` and `missing.ndjson`: the items that have no entry in an index, one a line, and why. What a plan tells of a
+//! new index: how many items enter it, what that costs once and each month, and what it adds to each write.
 
-use crate::fs::open::prelude::*;
-use crate::fs::path::names::item_path;
-use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
 use std::ops::ControlFlow;
+
+use crate::fs::{open::prelude::*, path::names::item_path};
+use crate::model::{
+    api::{
+        absence::{Absence, AbsenceReason, KeyViolation},
+        update_table::IndexForecast,
+    },
+    limits::ENTRY_OVERHEAD_BYTES,
+    prices::PriceTable,
+    schema::ON_DEMAND_WARM,
+};
 
 /// Lines of a file, and bytes: it is made in memory. The last line says when there are more.
 const LINES_MAX: usize = 100_000;
 const TEXT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// `violations.ndjson`: items with a value that cannot be a key of the index.
-pub fn violations(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    text(at, |source, visit| mount.db.violations(source, visit))
-}
-
-/// `missing.ndjson`: all items without an entry.
-pub fn missing(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    text(at, |source, visit| mount.db.missing_entries(source, visit))
-}
-
-fn text(
+/// The text of either, its items given by `each`.
+pub fn absences(
     at: &Special,
     each: impl FnOnce(&Source, &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>,
 ) -> Result<Vec<u8>, FsError> {
@@ -39,7 +39,7 @@ fn text(
 }
 
 /// The path is relative to the table, as in query results.
-pub(super) fn line(absence: Absence) -> Value {
+pub fn line(absence: Absence) -> Value {
     let path = item_path(&absence.key);
     match absence.reason {
         AbsenceReason::Lacks(names) => json!({ "path": path, "lacks": names }),
@@ -48,4 +48,80 @@ pub(super) fn line(absence: Absence) -> Value {
             json!({ "path": path, "attribute": attribute, "expected": expected, "found": found })
         }
     }
+}
+
+/// Figures for the whole table; of a very large one by the part of it that was looked at.
+pub fn forecast(forecast: &IndexForecast, prices: &PriceTable) -> Value {
+    let IndexForecast { index, items, looked_at, entries, violations, .. } = forecast;
+    // Counts of what was looked at, for the whole table.
+    let whole = |count: u64| if looked_at == items { count } else { scaled(count, *items, *looked_at) };
+    let (entries_all, entry_bytes) = (whole(*entries), whole(forecast.entry_bytes));
+    let billed_bytes = entry_bytes + entries_all * ENTRY_OVERHEAD_BYTES;
+    let write_units = (forecast.write_units * *items as f64 / (*looked_at).max(1) as f64).round();
+    let on_demand = index.throughput.is_none();
+    let a_write = per(forecast.write_units, *looked_at);
+    json!({
+        "name": index.name.as_str(),
+        "items": items,
+        "looked_at": looked_at,
+        "entries": entries_all,
+        "violations": whole(*violations),
+        "violation_examples": forecast.examples.iter().cloned().map(line).collect::<Vec<_>>(),
+        "without_key_attributes": whole(looked_at - entries - violations),
+        "entry_bytes": entry_bytes,
+        "average_entry_bytes": per(forecast.entry_bytes as f64, *entries),
+        "billed_bytes": billed_bytes,
+        "storage_month": cents(prices.month_of_storage(billed_bytes as f64)),
+        "backfill": {
+            "write_units": write_units,
+            "cost": cents(if on_demand { prices.of_writes(write_units) } else { 0.0 }),
+            "currency": prices.currency,
+            "seconds": (write_units / pace(forecast).0 as f64 * 10.0).round() / 10.0,
+            "at_write_units_a_second": pace(forecast).0,
+            "assumed": pace(forecast).1,
+        },
+        "a_put": { "table_units": per(forecast.put_units, *looked_at), "index_units": a_write },
+        "in_words": in_words(forecast, a_write),
+    })
+}
+
+fn scaled(count: u64, to: u64, from: u64) -> u64 {
+    let scaled = u128::from(count) * u128::from(to) / u128::from(from.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// Write units a second that the backfill gets, and why.
+fn pace(forecast: &IndexForecast) -> (u64, &'static str) {
+    let maximum = forecast.index.settings.on_demand.max_write_request_units;
+    match (forecast.index.throughput, maximum.and_then(|units| u64::try_from(units).ok()).filter(|units| *units > 0)) {
+        (Some(units), _) => (units.write_capacity_units.max(1), "the index's provisioned units; live writes share them"),
+        (None, Some(units)) => (units, "the index's maximum on demand; live writes share it"),
+        (None, None) => (ON_DEMAND_WARM.write_capacity_units, "what a new index takes on demand, evenly spread over its keys"),
+    }
+}
+
+fn in_words(forecast: &IndexForecast, a_write: f64) -> Vec<String> {
+    let IndexForecast { index, items, looked_at, entries, violations, .. } = forecast;
+    let keys: Vec<&str> = index.attributes().map(|attribute| attribute.name.as_str()).collect();
+    let keys = keys.join(" and ");
+    let mut words = Vec::new();
+    if looked_at < items {
+        words.push(format!("estimated from the first {looked_at} of {items} items in hash order"));
+    }
+    words.push(format!("{entries} of {looked_at} items enter the index: they have {keys} as the keys want it"));
+    if *violations > 0 {
+        words.push(format!("{violations} have a value that cannot be its key and stay out until it is corrected; later writes of such values are refused"));
+    }
+    words.push(format!("a put costs {a_write} write units more on average; a change of {keys} costs the index twice, one of nothing that it holds nothing"));
+    words
+}
+
+/// To a thousandth.
+fn per(sum: f64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { (sum / of as f64 * 1e3).round() / 1e3 }
+}
+
+/// To a hundredth of a cent.
+fn cents(money: f64) -> f64 {
+    (money * 1e4).round() / 1e4
 }

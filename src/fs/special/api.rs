@@ -7,22 +7,26 @@
 //! | a shell that has only `>` | `.ddb/last/response.json` has the answer too, also that of a failed request |
 //! | a request takes long, or much memory | it runs on a thread for such work, which waits for memory first |
 
-use crate::codec::json::document::Document;
-use crate::codec::json::document::Json;
-use crate::codec::json::grammar::Brackets;
-use crate::codec::wire::WireError;
-use crate::fs::open::part;
-use crate::fs::open::prelude::*;
-use crate::fs::open::text::Call;
+use crate::codec::{
+    json::{
+        document::{Document, Json},
+        grammar::Brackets,
+    },
+    wire::WireError,
+};
 use crate::fs::{
     open::{
         host::{noted, on_behalf_of},
-        text::OpenSpecial,
+        part,
+        prelude::*,
+        text::{Call, OpenSpecial},
     },
     process::same_process,
 };
-use crate::protocol::memory::{READ_FACTOR, bytes_needed, bytes_of, may_have};
-use crate::protocol::{self, Failure, Operation};
+use crate::protocol::{
+    self, Failure, Operation,
+    memory::{READ_FACTOR, bytes_needed, bytes_of, may_have},
+};
 use crate::store::budget::PATIENCE;
 
 /// A request: as much as HTTP takes.

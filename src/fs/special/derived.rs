@@ -1,65 +1,84 @@
 //! Files that are a text made from the database or the mount, and perhaps take commands: one row each, which is all that has to be
 //! said to have another one. The function of a row is in the file of its feature.
 
-use super::{about, absence, advice, control, describe, heat, last, metrics, mount_control, picture, plan, scratch, shapes, ttl};
-use crate::fs::node::special::Feature;
-use crate::fs::open::prelude::*;
-use crate::fs::open::text::Call;
-use crate::fs::source::draft;
+use super::{about, absence, heat, schema, scratch, table_files};
+use crate::codec::metrics::{capacity, points, prometheus};
 use crate::fs::{
-    node::special::Effort,
-    open::{host::noted, text::OpenSpecial},
+    mount::texts::pretty,
+    node::special::{Effort, Feature},
+    open::{
+        host::noted,
+        prelude::*,
+        text::{Call, OpenSpecial},
+    },
+    path::names::item_path,
     process::session_of,
+    source,
 };
+use crate::inspect::shapes;
 use crate::model::layout::Window::{Day, Hour, Minute};
 
 /// In the directory of a table or a draft; listed when the mount shows all.
 pub static OF_TABLE: [Derived; 12] = [
-    Derived::text("describe.json", describe::text),
-    Derived::text("schema.plan", plan::text).of_drafts_too().opened(plan::open),
-    Derived::text("ctl", |_, _, _| Ok(control::USAGE.into())).of_drafts_too().taking(Runs::Long, control::command),
-    Derived::text("advice.md", advice::text).of_mount().reading(Effort::TableNow),
-    Derived::text("shapes.md", shapes::markdown).reading(Effort::Table),
-    Derived::text("shapes.json", shapes::json).reading(Effort::Table),
-    Derived::text("ttl", ttl::text).taking(Runs::Elsewhere, ttl::command),
-    Derived::text("capacity.json", metrics::capacity_text).of_mount(),
-    Derived::text("metrics.ndjson", metrics::points_text).of_mount(),
-    Derived::text("heat.svg", |mount, at, _| picture::picture(mount, at, Minute)).of_mount().reading(Effort::TableNow),
-    Derived::text("heat.hour.svg", |mount, at, _| picture::picture(mount, at, Hour)).of_mount().reading(Effort::TableNow),
-    Derived::text("heat.day.svg", |mount, at, _| picture::picture(mount, at, Day)).of_mount().reading(Effort::TableNow),
+    Derived::text("describe.json", table_files::describe),
+    Derived::text("schema.plan", schema::plan_text).of_drafts_too().opened(schema::open_plan),
+    Derived::text("ctl", |_, _, _| Ok(table_files::COMMANDS.into())).of_drafts_too().taking(Runs::Long, table_files::command),
+    Derived::text("advice.md", table_files::advice).of_now(),
+    Derived::text("shapes.md", |mount, at, _| {
+        Ok(shapes::markdown(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path).into_bytes())
+    })
+    .reading(Effort::Table),
+    Derived::text("shapes.json", |mount, at, _| {
+        Ok(pretty(&shapes::json(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path)))
+    })
+    .reading(Effort::Table),
+    Derived::text("ttl", table_files::time_to_live).taking(Runs::Elsewhere, table_files::set_time_to_live),
+    Derived::text("capacity.json", |mount, at, _| {
+        about::metrics(mount, at, |metrics, table, layout| pretty(&capacity::render(metrics, table, layout.prices())))
+    })
+    .of_mount(),
+    Derived::text("metrics.ndjson", |mount, at, _| {
+        about::metrics(mount, at, |metrics, table, _| points::render(table, metrics.now_ms).into_bytes())
+    })
+    .of_mount(),
+    Derived::text("heat.svg", |mount, at, _| heat::picture(mount, at, Minute)).of_now(),
+    Derived::text("heat.hour.svg", |mount, at, _| heat::picture(mount, at, Hour)).of_now(),
+    Derived::text("heat.day.svg", |mount, at, _| heat::picture(mount, at, Day)).of_now(),
 ];
 
 /// In the directory of an index; listed when the mount shows all.
 pub static OF_INDEX: [Derived; 2] = [
-    Derived::text("violations.ndjson", absence::violations).reading(Effort::Table),
-    Derived::text("missing.ndjson", absence::missing).reading(Effort::Table),
+    Derived::text("violations.ndjson", |mount, at, _| absence::absences(at, |source, visit| mount.db.violations(source, visit)))
+        .reading(Effort::Table),
+    Derived::text("missing.ndjson", |mount, at, _| absence::absences(at, |source, visit| mount.db.missing_entries(source, visit)))
+        .reading(Effort::Table),
 ];
 
 /// In `partitions/`, never listed.
 pub static OF_PARTITIONS: [Derived; 8] = [
-    Derived::text("heat.tsv", |mount, at, _| heat::heat(mount, at, Minute)).of_mount().reading(Effort::TableNow),
-    Derived::text("heat.hour.tsv", |mount, at, _| heat::heat(mount, at, Hour)).of_mount().reading(Effort::TableNow),
-    Derived::text("heat.day.tsv", |mount, at, _| heat::heat(mount, at, Day)).of_mount().reading(Effort::TableNow),
-    Derived::text("hot.tsv", |mount, at, _| heat::hot(mount, at, Minute)).of_mount().reading(Effort::TableNow),
-    Derived::text("hot.hour.tsv", |mount, at, _| heat::hot(mount, at, Hour)).of_mount().reading(Effort::TableNow),
-    Derived::text("hot.day.tsv", |mount, at, _| heat::hot(mount, at, Day)).of_mount().reading(Effort::TableNow),
-    Derived::text("hot-items.tsv", heat::hot_items).of_mount().reading(Effort::TableNow),
-    Derived::text("big.tsv", heat::big).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.tsv", |mount, at, _| heat::heat(mount, at, Minute)).of_now(),
+    Derived::text("heat.hour.tsv", |mount, at, _| heat::heat(mount, at, Hour)).of_now(),
+    Derived::text("heat.day.tsv", |mount, at, _| heat::heat(mount, at, Day)).of_now(),
+    Derived::text("hot.tsv", |mount, at, _| heat::hot(mount, at, Minute)).of_now(),
+    Derived::text("hot.hour.tsv", |mount, at, _| heat::hot(mount, at, Hour)).of_now(),
+    Derived::text("hot.day.tsv", |mount, at, _| heat::hot(mount, at, Day)).of_now(),
+    Derived::text("hot-items.tsv", heat::hot_items).of_now(),
+    Derived::text("big.tsv", heat::big).of_now(),
 ];
 
 /// Below `.ddb/`, by their paths; listed.
 pub static OF_SERVICE: [Derived; 13] = [
-    Derived::text(".ddb/capacity.json", metrics::all_text),
+    Derived::text(".ddb/capacity.json", about::capacity),
     Derived::text(".ddb/config.json", about::config),
-    Derived::text(".ddb/ctl", |_, _, _| Ok(mount_control::USAGE.into())).taking(Runs::Here, mount_control::command),
+    Derived::text(".ddb/ctl", |_, _, _| Ok(about::CONTROL_USAGE.into())).taking(Runs::Here, about::control),
     Derived::text(".ddb/errors/last", |mount, _, caller| Ok(mount.journal.last(session_of(caller.pid), now_ms()).into_bytes())),
     Derived::text(".ddb/errors.ndjson", |mount, _, _| Ok(mount.journal.all().into_bytes())),
-    Derived::text(".ddb/last/capacity.json", last::capacity),
-    Derived::text(".ddb/last/response.json", last::response),
+    Derived::text(".ddb/last/capacity.json", |mount, _, caller| Ok(mount.last.capacity_of(caller))),
+    Derived::text(".ddb/last/response.json", |mount, _, caller| Ok(mount.last.of(caller).to_vec())),
     Derived::text(".ddb/scratch.ndjson", scratch::lines),
     Derived::text(".ddb/slowlog.ndjson", |mount, _, _| Ok(mount.calls.slow_lines().into_bytes())),
     Derived::text(".ddb/stats.json", about::stats),
-    Derived::text(".ddb/stats.prom", metrics::prometheus_text),
+    Derived::text(".ddb/stats.prom", |mount, _, _| Ok(prometheus::render(&mount.layout()?.all_metrics()?).into_bytes())),
     Derived::text(".ddb/version", |_, _, _| Ok(concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").into())),
     Derived::text(".ddb/warnings.ndjson", |mount, _, _| {
         Ok((mount.journal.warnings() + &scratch::warnings(mount) + &heat::warnings(mount)).into_bytes())
@@ -139,6 +158,11 @@ impl Derived {
         Self { modified: Modified::Mount, ..self }
     }
 
+    /// Made of as much as a table has, and another at each moment.
+    const fn of_now(self) -> Self {
+        self.of_mount().reading(Effort::TableNow)
+    }
+
     /// Has a draft this file too?
     #[must_use]
     pub fn is_of_drafts(&self) -> bool {
@@ -164,7 +188,7 @@ impl Room for Derived {
         match (&at.source, self.modified) {
             (None, _) | (_, Modified::Mount) => Ok(mount.started_ms),
             (Some(source), Modified::Table) => mount.source_time(source),
-            (Some(source), Modified::Draft) => Ok(draft::or_table_attr(mount, &source.table)?.modified_ms),
+            (Some(source), Modified::Draft) => Ok(source::schema::table_attr(mount, &source.table)?.modified_ms),
         }
     }
 

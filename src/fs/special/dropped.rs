@@ -1,9 +1,10 @@
 //! With `-o restore`, and in a table that a program copies another one into: files and directories that a program restores in a place
 //! of derived ones. What is written to them is taken and forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
 
-use crate::fs::open::prelude::*;
-use crate::fs::open::text::Call;
-use crate::fs::open::text::OpenSpecial;
+use crate::fs::open::{
+    prelude::*,
+    text::{Call, OpenSpecial},
+};
 
 fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
     format!("{}/{name}", mount.path(parent))

@@ -1,14 +1,22 @@
 //! `heat.tsv`, `hot.tsv`, `hot-items.tsv`, `big.tsv` in `partitions/`: which partitions and keys are asked for most, and which item
-//! collections are largest. Columns are fixed; the first line names them.
+//! collections are largest. Columns are fixed; the first line names them. `<Table>/heat.svg` and those of the last
+//! hour and day: what is drawn there of the base and each global index.
 
 use std::fmt::Write as _;
 
-use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
-use crate::codec::calendar::iso;
-use crate::codec::digest::hex;
+use crate::codec::{
+    calendar::iso,
+    digest::hex,
+    key::partition_digest,
+    metrics::heat_svg::{
+        self,
+        data::{KEYS_MAX, Lane, Named, Picture},
+    },
+};
 use crate::database::layout::Layout;
-use crate::fs::open::prelude::*;
-use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, ThrottleWarning, Window};
+use crate::fs::{node::index_of, open::prelude::*, source::items::is_flat};
+use crate::inspect::violations::table::cell;
+use crate::model::layout::{BigCollection, Busiest, CollectionWarning, HotKey, Load, SplitCandidate, ThrottleWarning, Window};
 
 /// Keys and collections that are told of.
 const ROWS_MAX: usize = 100;
@@ -19,31 +27,11 @@ const ITEM_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_min
 const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
                            and where there is a sort key\n";
 
-/// `heat.tsv`, or that of a longer window.
-pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
-    text(mount, at, |mount, source| heat_of(mount, source, window))
-}
-
-/// `hot.tsv`, or that of a longer window.
-pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
-    text(mount, at, |mount, source| hot_keys(mount, source, window))
-}
-
-/// `hot-items.tsv`
-pub fn hot_items(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    text(mount, at, hot_items_of)
-}
-
-/// `big.tsv`
-pub fn big(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    text(mount, at, big_collections)
-}
-
-/// The text of a file of a table or index that is there.
-fn text(mount: &Mount, at: &Special, make: impl FnOnce(&Mount, &Source) -> Result<String, FsError>) -> Result<Vec<u8>, FsError> {
+/// The table or index of a file, which is there.
+fn source_of<'s>(mount: &Mount, at: &'s Special) -> Result<&'s Source, FsError> {
     let source = at.of_source()?;
     mount.source_schema(source)?;
-    Ok(make(mount, source)?.into_bytes())
+    Ok(source)
 }
 
 /// `#last hour: 2026-01-02T03:04:00.000Z to 2026-01-02T04:03:05.678Z`, the first line of a table of a window.
@@ -58,7 +46,8 @@ fn second_text(busiest: &Busiest) -> String {
 }
 
 /// Each partition with its heat: percent of its limits over the window, and in the busiest second of it.
-fn heat_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsError> {
+pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let mut out = window_line(layout, window) + HEAT_COLUMNS;
     for report in layout.partitions(source, window)? {
@@ -87,11 +76,12 @@ fn heat_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsE
             report.range.to.as_deref().map_or_else(|| Ok("-".to_owned()), key)?,
         );
     }
-    Ok(out)
+    Ok(out.into_bytes())
 }
 
 /// The keys asked for most in the window; the load is three units for a write unit, one for a read unit, and last that of the day.
-fn hot_keys(mount: &Mount, source: &Source, window: Window) -> Result<String, FsError> {
+pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let columns = ITEM_COLUMNS.trim_end().replace("minute", window.name());
     let mut out =
@@ -102,22 +92,23 @@ fn hot_keys(mount: &Mount, source: &Source, window: Window) -> Result<String, Fs
         let (second, load) = (second_text(&key.busiest), &key.load);
         let _ = writeln!(out, "\t{read:.1}\t{write:.1}\t{second}\t{}\t{}", load.read_throttles, load.write_throttles);
     }
-    Ok(out)
+    Ok(out.into_bytes())
 }
 
 /// The single items asked for most, by their paths below `items/`; of one that is not there now its digest.
-fn hot_items_of(mount: &Mount, source: &Source) -> Result<String, FsError> {
+pub fn hot_items(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, at)?;
     let mut out = ITEM_COLUMNS.to_owned();
     let Some(items) = mount.layout()?.hot_items(source, ROWS_MAX)? else {
         out.push_str(NOT_COUNTED);
-        return Ok(out);
+        return Ok(out.into_bytes());
     };
     for (rank, item) in items.into_iter().enumerate() {
         let path = item.key.as_ref().map(|key| names::entry_path(key, TextForm::PlainJson));
         hot_columns(&mut out, rank, &item, &path.unwrap_or_else(|| format!("#{}", hex(&item.digest))));
         out.push('\n');
     }
-    Ok(out)
+    Ok(out.into_bytes())
 }
 
 fn hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
@@ -135,7 +126,8 @@ fn hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
 }
 
 /// The largest item collections, and how much that is of what one of a table with a local index may have; `-` where there is no limit.
-fn big_collections(mount: &Mount, source: &Source) -> Result<String, FsError> {
+pub fn big(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let bytes_max = layout.collection_bytes_max().max(1) as f64;
     let is_limited = source.index.is_none() && mount.schema(&source.table)?.indexes_of(IndexKind::Local).next().is_some();
@@ -156,13 +148,13 @@ fn big_collections(mount: &Mount, source: &Source) -> Result<String, FsError> {
             percent(collection.billed_bytes),
         );
     }
-    Ok(out)
+    Ok(out.into_bytes())
 }
 
 /// The name below `items/`; of a key that has nothing now its digest.
 fn name_of(mount: &Mount, source: &Source, key: Option<&PartitionKey>, digest: &[u8]) -> Result<String, FsError> {
     Ok(match key {
-        Some(key) => key_name(is_flat(mount, source)?, key),
+        Some(key) => key_name(is_flat(&*mount.schema(&source.table)?, source), key),
         None => format!("#{}", hex(digest)),
     })
 }
@@ -194,4 +186,114 @@ fn collection_warnings(mount: &Mount) -> String {
         format!("{}\n", json!({ "time_ms": warning.time_ms, "path": path, "text": text }))
     };
     warnings.iter().map(line).collect()
+}
+
+/// Bytes of a bound in readable keys.
+const BOUND_BYTES_MAX: usize = 160;
+
+/// Is it about to be split, and why?
+#[must_use]
+pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
+    match candidate {
+        SplitCandidate::Single => "no: one item at most",
+        SplitCandidate::HeldByLocalIndex => "no: one collection, held together by a local index",
+        SplitCandidate::Sequence => "no: its load follows sort keys in their order, a new partition would have all of it again",
+        SplitCandidate::Enough => "no: split for load as often as is of use",
+        SplitCandidate::NotNeeded => "no",
+        SplitCandidate::Because(origin) => origin.name(),
+    }
+}
+
+/// 32 digits of hash; behind them where in the collection the boundary is, at most as many.
+#[must_use]
+pub fn hex_bound(place: &[u8]) -> String {
+    let mut digest = [0; 16];
+    let bytes = place.len().min(16);
+    digest[..bytes].copy_from_slice(&place[..bytes]);
+    match place.get(16..) {
+        Some(order) if !order.is_empty() => format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)])),
+        _ => hex(&digest),
+    }
+}
+
+/// A bound in readable keys, as below `items/`: `u3` where the collection begins, `u3/o5` inside it, `after u3` behind it; cut when long.
+/// `None` where no key is at the bound.
+pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<String>, FsError> {
+    let Some(bound) = mount.layout()?.bound_key(source, place)? else { return Ok(None) };
+    let after = if bound.is_after { "after " } else { "" };
+    let mut text = format!("{after}{}", names::collection_name(&bound.partition));
+    if !bound.sort.is_empty() {
+        text.push('/');
+        text.push_str(&names::collection_name(&bound.sort));
+    }
+    if text.len() > BOUND_BYTES_MAX {
+        text.truncate((0..=BOUND_BYTES_MAX).rfind(|end| text.is_char_boundary(*end)).unwrap_or_default());
+        text.push('…');
+    }
+    Ok(Some(text))
+}
+
+/// As below `items/`: a folder, or a file where the table has no sort key.
+#[must_use]
+pub fn key_name(is_flat: bool, key: &PartitionKey) -> String {
+    let name = names::collection_name(key);
+    if is_flat { format!("{name}.json") } else { name }
+}
+
+/// Largest collections that are looked at for those of each partition.
+const BIG_MAX: usize = 256;
+
+/// The picture of a table that is there.
+pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+    let source = at.of_source()?;
+    let schema = mount.schema(&source.table)?;
+    let mut lanes = vec![lane(mount, source, &schema, window)?];
+    for index in schema.indexes_of(IndexKind::Global) {
+        let of_index = Source { table: source.table.clone(), index: Some(index.name.clone()) };
+        lanes.push(lane(mount, &of_index, &schema, window)?);
+    }
+    let layout = mount.layout()?;
+    let (span, limits) = (layout.span(window), layout.partition_limits());
+    let picture = Picture { table: source.table.as_str().to_owned(), span, limits, lanes };
+    Ok(heat_svg::render(&picture).into_bytes())
+}
+
+fn lane(mount: &Mount, source: &Source, schema: &TableSchema, window: Window) -> Result<Lane, FsError> {
+    let layout = mount.layout()?;
+    let index = index_of(schema, source)?;
+    let keys: Vec<&KeyAttribute> = index.map_or_else(|| schema.key.attributes().collect(), |index| index.attributes().collect());
+    let keys: Vec<&str> = keys.into_iter().map(|key| key.name.as_str()).collect();
+    let provisioned = index.map_or(schema.throughput, |index| index.throughput);
+    let mut partitions = Vec::new();
+    for report in layout.partitions(source, window)? {
+        let (content, _) = layout.partition_content(source, &report)?;
+        partitions.push((report, content));
+    }
+    Ok(Lane {
+        title: index.map_or_else(|| "items".to_owned(), |index| format!("gsi/{}", index.name.as_str())),
+        keys: keys.join(", "),
+        units: provisioned.unwrap_or_else(|| schema.effective_warm(index.map(|index| index.name.as_str()))),
+        is_provisioned: provisioned.is_some(),
+        partitions,
+        hot: layout.hot_keys(source, window, KEYS_MAX)?.into_iter().map(named_key).collect(),
+        // What is gone since it was counted is not large any more.
+        big: layout.big_collections(source, BIG_MAX)?.into_iter().filter_map(named_collection).collect(),
+    })
+}
+
+fn named_key(key: HotKey) -> Named<HotKey> {
+    let gone = || format!("gone, hash {}", &hex(&key.digest)[..8]);
+    let name = key.key.as_deref().map_or_else(gone, shown);
+    Named { digest: key.digest, name, about: key }
+}
+
+fn named_collection(collection: BigCollection) -> Option<Named<BigCollection>> {
+    let values = collection.key.as_deref()?;
+    let (digest, name) = (partition_digest(values), shown(values));
+    Some(Named { about: collection, digest, name })
+}
+
+/// As people know them; file names have escapes.
+fn shown(values: &[AttributeValue]) -> String {
+    values.iter().map(cell).collect::<Vec<_>>().join(", ")
 }

@@ -1,11 +1,15 @@
 //! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the end of an index by rmdir.
 
-use crate::fs::open::prelude::*;
-use crate::fs::open::{room::open_text, text::Execute};
-use crate::fs::source::schema;
-use crate::fs::write::index_draft::{IndexTarget, template};
-use crate::model::api::update_table::IndexUpdate;
-use crate::model::{IndexName, api::UpdateTableRequest};
+use crate::fs::{
+    node::index_of,
+    open::{prelude::*, room::open_text, text::Execute},
+    source::schema,
+    write::index_draft::{IndexTarget, template},
+};
+use crate::model::{
+    IndexName,
+    api::{UpdateTableRequest, update_table::IndexUpdate},
+};
 
 /// The draft of that name in a table's `gsi/`, if there is one.
 #[must_use]
@@ -57,7 +61,7 @@ pub fn update(mount: &Mount, request: UpdateTableRequest) -> Result<(), Error> {
 pub fn drop_index(mount: &Mount, source: &Source) -> Result<(), FsError> {
     let index = source.index.clone().ok_or(FsError::NotFound)?;
     let schema = mount.source_schema(source)?;
-    if schema.index(index.as_str()).is_some_and(|index| index.kind == IndexKind::Local) {
+    if index_of(&schema, source)?.is_some_and(|index| index.kind == IndexKind::Local) {
         return Err(FsError::NotPermitted("local indexes are fixed at creation: this one goes with its table"));
     }
     let mut request = UpdateTableRequest::new(source.table.clone());

@@ -2,23 +2,28 @@
 //! the items that it has of a collection cut by a boundary.
 //! Tables of the heat are beside them, for lookup only.
 
-use super::derived::{OF_PARTITIONS, row};
-use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name};
+use super::{
+    derived::{OF_PARTITIONS, row},
+    heat::{candidate_text, hex_bound, key_bound, key_name},
+};
 use crate::codec::{key::partition_digest, shown};
 use crate::database::Entries;
-use crate::fs::node::ino::{self, Role};
-use crate::fs::open::prelude::*;
-use crate::fs::path::names::{self, Parsed, Suffix};
-use crate::fs::source::collection::{self, EntryLister};
-use crate::fs::source::entry;
-use crate::fs::source::items::partition_types;
 use crate::fs::{
-    node::special::Effort,
+    node::{
+        ino::{self, Role},
+        special::Effort,
+    },
     open::{
         directory::Lister,
         found::{Cursor, Entry, Found, Place},
+        prelude::*,
     },
+    path::names::{self, Parsed, Suffix},
     query::Wanted,
+    source::{
+        entry,
+        items::{self, EntryLister, is_flat, partition_types},
+    },
 };
 use crate::model::layout::{Load, PartitionReport, PlaceRange, Window};
 
@@ -167,8 +172,9 @@ impl Room for Keys {
     }
 
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        let range = report(at, mount, self.0)?.range;
-        Ok(Box::new(KeyLister { keys: at.clone(), id: self.0, range, is_flat: is_flat(mount, at.of_source()?)? }))
+        let (source, range) = (at.of_source()?, report(at, mount, self.0)?.range);
+        let is_flat = is_flat(&*mount.schema(&source.table)?, source);
+        Ok(Box::new(KeyLister { keys: at.clone(), id: self.0, range, is_flat }))
     }
 }
 
@@ -277,13 +283,13 @@ fn load_json(load: &Load) -> serde_json::Value {
 /// The collection that a name in `keys/` means, and the name in full.
 fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
     let source = at.of_source()?;
-    let is_flat = is_flat(mount, source)?;
+    let schema = mount.source_schema(source)?;
+    let is_flat = is_flat(&schema, source);
     let stem = match (is_flat, names::split_suffix(name)) {
         (false, _) => name,
         (true, Some((stem, Suffix::Json))) => stem,
         (true, _) => return Err(FsError::NotFound),
     };
-    let schema = mount.source_schema(source)?;
     let key = match names::parse(stem, &partition_types(&schema, source)?)? {
         Parsed::Values(values) => values,
         Parsed::Alias(alias) => mount.db.partition_by_digest(source, alias.digest)?.ok_or(FsError::NotFound)?,
@@ -294,7 +300,7 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
 /// The link to an item is there while the item is stored, and lies in the partition.
 fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
     let (source, name) = (at.of_source()?, at.path.rsplit_once('/').map_or("", |(_, name)| name));
-    let Node::Entry(found) = collection::resolve(mount, source, key, name)? else { return Err(FsError::NotFound) };
+    let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else { return Err(FsError::NotFound) };
     let is_inside = found.form == TextForm::PlainJson && mount.layout()?.partition_of_entry(source, &found.key)? == id;
     if is_inside { Ok(entry::stat(mount, source, &found.key)?.modified_ms) } else { Err(FsError::NotFound) }
 }

@@ -1,17 +1,24 @@
-//! CreateTable and UpdateTable by a written `schema.json`, and the plan of one (`schema.plan`).
+//! CreateTable and UpdateTable by a written `schema.json`; and `schema.plan`, what writing a definition would do, for lookup only: written
+//! as `schema.json` is, read back as ordered steps and refusals; each session reads its own.
 
-use crate::codec::json::document::Json;
-use crate::codec::{file_name, json::document::Document, wire};
-use crate::fs::open::prelude::*;
-use crate::fs::source::schema;
-use crate::fs::special::{dropped, forecast, queries};
-use crate::fs::write::Drafts;
-use crate::fs::write::schema_change::{PlanTarget, SchemaRequest, SchemaTarget};
-use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
-use crate::fs::{mount::text::pretty, open::text::Execute, process::session_of};
-use crate::model::api::{TimeToLiveSpecification, UpdateTimeToLiveRequest};
+use super::{absence, dropped, queries};
+use crate::codec::{
+    file_name,
+    json::document::{Document, Json},
+    wire,
+};
+use crate::fs::{
+    mount::texts::pretty,
+    open::{prelude::*, room::open_text, text::Execute},
+    process::session_of,
+    source::schema,
+    write::{
+        Drafts,
+        schema_change::{PlanTarget, PlannedRequest, Reach, Refusal, SchemaChange, SchemaRequest, SchemaTarget},
+    },
+};
 use crate::model::{
-    api::{CreateTableRequest, UpdateTableRequest},
+    api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest},
     schema::KeyType,
 };
 use crate::protocol::{self, Failure};
@@ -127,7 +134,7 @@ fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Err
     let Some(request) = update_request(step).transpose()? else { return Ok(None) };
     let Some(index) = request.index_creations().next() else { return Ok(None) };
     let (forecast, layout) = (mount.db.forecast_index(&request, index)?, mount.db.layout());
-    Ok(forecast.zip(layout).map(|(forecast, layout)| forecast::json(&forecast, layout.prices())))
+    Ok(forecast.zip(layout).map(|(forecast, layout)| absence::forecast(&forecast, layout.prices())))
 }
 
 /// What only the database can say against the steps.
@@ -239,4 +246,25 @@ fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
         Reach::EveryItem => items,
     };
     json!({ "step": number, "operation": step.operation, "request": step.request, "items": items, "effect": step.effect })
+}
+
+/// The plan that the caller's session made last, or how to make one.
+pub fn plan_text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsError> {
+    let table = at.of_table()?;
+    let plan = mount.plans.lock().get(&(table.clone(), session_of(caller.pid)), now_ms()).cloned();
+    Ok(plan.unwrap_or_else(|| {
+        pretty(&json!({
+            "table": table.as_str(),
+            "would": "change nothing",
+            "steps": [],
+            "refusals": [],
+            "hint": "write a definition here as into schema.json, then read what that would do; nothing is done",
+        }))
+    }))
+}
+
+/// OPEN of a writer.
+pub fn open_plan(host: &Arc<Host>, at: &SpecialNode, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    let target = PlanTarget(target(host.mount(), at.of_table()?)?);
+    Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
 }

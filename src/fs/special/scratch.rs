@@ -10,10 +10,14 @@
 //! does. A name that is too long ends in `~` and the digest of the whole.
 
 use crate::codec::calendar::iso;
-use crate::fs::mount::scratch::{ITEMS, item_path, listed_name, place_in, warning};
-use crate::fs::open::prelude::*;
-use crate::fs::source::items;
-use crate::fs::source::scratch::{self, Listing};
+use crate::fs::{
+    mount::scratch::{ITEMS, item_path, listed_name, place_in, warning},
+    open::prelude::*,
+    source::{
+        items,
+        scratch::{self, Listing},
+    },
+};
 use crate::model::api::parked::PARKED_KEPT_MS;
 
 /// `.ddb/scratch/`
@@ -91,7 +95,7 @@ fn line(mount: &Mount, file: &Listing) -> String {
     format!("{line}\n")
 }
 
-/// The same of what will be parked unless it is written again, as lines.
+/// What the moves of items mean that will be parked unless it is written again, as lines.
 #[must_use]
 pub fn warnings(mount: &Mount) -> String {
     let waiting = mount.with_deferred(|deferred| deferred.waiting());

@@ -1,14 +1,20 @@
 //! `/.ddb/`: service files, for lookup only; what is below it is listed, save what blocks or has parameters.
+//! `.ddb/accesslog` is every call as it ends, for who reads it at that time.
 
-use super::derived::{OF_SERVICE, row};
-use super::{api, calls, help, scratch};
-use crate::fs::node::ROOT_INO;
-use crate::fs::open::prelude::*;
-use crate::fs::{node::special::Effort, open::found::Names};
+use super::{
+    api,
+    derived::{OF_SERVICE, row},
+    help, scratch,
+};
+use crate::fs::{
+    mount::calls::{AHEAD_BYTES_MAX, Ahead},
+    node::{ROOT_INO, special::Effort},
+    open::{found::Names, prelude::*, text::OpenSpecial},
+};
 
 /// What is in `.ddb/` beside the rows of [`OF_SERVICE`].
 const ROOT: Names<Special> = Names(&[
-    ("accesslog", false, |_, at| Ok(at.child("accesslog", calls::AccessLog).taking(Effort::Waits).into())),
+    ("accesslog", false, |_, at| Ok(at.child("accesslog", AccessLog).taking(Effort::Waits).into())),
     ("api", true, |_, at| Ok(at.child_directory("api", api::Directory).into())),
     ("errors", true, |_, at| Ok(at.child_directory("errors", Service(NONE)).into())),
     (HELP_NAME, true, |_, at| Ok(at.child_directory(HELP_NAME, help::Topics).into())),
@@ -49,4 +55,31 @@ impl Room for Service {
 /// The name of what has this path, if it is in that directory.
 fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
     path.strip_prefix(directory.path.as_str())?.strip_prefix('/').filter(|name| !name.contains('/'))
+}
+
+struct AccessLog;
+
+impl Room for AccessLog {
+    fn open_reader(&self, _at: &SpecialNode, host: &Arc<Host>, _caller: Caller) -> Result<Handle, FsError> {
+        Ok(Handle::Special(Arc::new(OpenAccessLog { ahead: host.mount().calls.watch() })))
+    }
+}
+
+#[derive(Debug)]
+struct OpenAccessLog {
+    ahead: Arc<Ahead>,
+}
+
+impl OpenSpecial for OpenAccessLog {
+    /// It grows between calls.
+    fn held_bytes(&self) -> Option<usize> {
+        Some(AHEAD_BYTES_MAX)
+    }
+
+    fn read(self: Arc<Self>, host: &Arc<Host>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+        if size == 0 {
+            return reply(Ok(Bytes::own(Vec::new())));
+        }
+        Arc::clone(host).wait(caller, Box::new(move |_| Ok(self.ahead.take(size))), reply);
+    }
 }

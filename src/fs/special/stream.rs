@@ -1,7 +1,7 @@
 //! `<Table>/stream/`: the changes of a table's items, from its stream. For lookup only; what is below it is listed unless it blocks.
 //!
 //! ```text
-//! log.ndjson           today's changes (UTC), as `mount/stream/log.rs` counts them: a file that only grows
+//! log.ndjson           today's changes (UTC), as `mount/stream.rs` counts them: a file that only grows
 //! follow               every change from the open on: a read waits for the next one (`open/host/threads.rs`). Never listed
 //! since/<seq>.ndjson   changes after a sequence number. Never listed
 //! ```
@@ -9,13 +9,10 @@
 //! `mount/stream`.
 
 use super::help;
-use crate::fs::mount::stream::line;
-use crate::fs::mount::stream::log::{DAY_MS, Log, LogName};
-use crate::fs::mount::stream::records::{Records, after};
-use crate::fs::open::prelude::*;
 use crate::fs::{
+    mount::stream::{DAY_MS, Log, LogName, Records, after, write_line},
     node::special::Effort,
-    open::{computed::Producer, found::Names, host::noted, text::OpenSpecial},
+    open::{computed::Producer, found::Names, host::noted, prelude::*, text::OpenSpecial},
 };
 use crate::model::api::{ShardPosition, StreamName};
 
@@ -145,7 +142,7 @@ struct Reading(Records);
 impl Producer for Reading {
     fn advance(&mut self, mount: &Mount, _bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
         let page = self.0.next(&*mount.db, PAGE_RECORDS)?;
-        page.iter().for_each(|record| line::write(record, out));
+        page.iter().for_each(|record| write_line(record, out));
         Ok(!page.is_empty())
     }
 }
@@ -192,7 +189,7 @@ impl OpenFollow {
 
     fn fill(&self, ahead: &mut Ahead, mount: &Mount) -> Result<(), FsError> {
         for record in ahead.records.next(&*mount.db, AHEAD_RECORDS_MAX)? {
-            line::write(&record, &mut ahead.bytes);
+            write_line(&record, &mut ahead.bytes);
         }
         if ahead.bytes.is_empty() && ahead.records.is_ended() {
             // It was disabled; of a new one every record is news.

@@ -4,11 +4,8 @@
 //! types, in the directories where a mistake is common; a name that was made right after is none; and what a program's call failed
 //! with is told rather than what the same program missed right after.
 
-use super::{index, table};
-use crate::fs::mount::journal::Failed;
-use crate::fs::open::prelude::*;
-use crate::fs::path::scratch_name::is_refused_probe;
-use crate::fs::query::nearest::misspelt;
+use super::directories;
+use crate::fs::{mount::journal::Failed, open::prelude::*, path::is_refused_probe, query::spelling::misspelt};
 
 /// Names told at most.
 const NAMES_MAX: usize = 12;
@@ -76,10 +73,12 @@ fn sentences(mount: &Mount, parent: &Node, name: &str) -> (String, String) {
             format!("{table} is no table yet, and has no {name}"),
             format!("write {table}/schema.json first (cat it: it is a template), or: echo create pk:S sk:S > {table}/ctl"),
         ),
-        Node::Table(table) => (format!("a table has no {name}"), near(name, &words(table::names()), &format!("cat {table}/help"))),
+        Node::Table(table) => {
+            (format!("a table has no {name}"), near(name, &words(directories::names(true)), &format!("cat {table}/help")))
+        }
         Node::Index(source) => {
             let help = format!("cat {}/help", mount.source_path(source));
-            (format!("an index has no {name}"), near(name, &words(index::names()), &help))
+            (format!("an index has no {name}"), near(name, &words(directories::names(false)), &help))
         }
         _ => {
             let tables = mount.db.table_names().unwrap_or_default();

@@ -1,28 +1,25 @@
 //! The tree: what a name in a directory means, what a node's attributes are, what a directory lists, what a file says.
 //!
 //! [`resolve`] says what a name means whether or not it exists; [`attr`] whether it exists. This file chooses by the kind of a node; what
-//! is chosen is in `fs::source` and `fs::special`. The directories whose names are fixed are here: `root.rs`, `table.rs`, `index.rs`.
+//! is chosen is in `fs::source` and `fs::special`. The directories whose names are fixed are in `directories.rs`.
 
-mod index;
-mod missing;
-mod root;
-mod table;
-
-pub use index::names as index_names;
-pub use missing::{explain, is_worth_telling};
-pub use table::names as table_names;
-
-use crate::fs::open::prelude::*;
-use crate::fs::source::{collection, draft, entry, items, query, schema, scratch, stats};
-use crate::fs::special::dropped;
 use crate::fs::{
-    node::AliasFolder,
     open::{
         computed::Producer,
         directory::{FixedLister, Lister},
+        prelude::*,
         room::room,
     },
+    source::{entry, items, query, schema, scratch},
+    special::dropped,
 };
+
+mod directories;
+mod missing;
+
+pub use crate::fs::source::items::known_folder;
+pub use directories::names;
+pub use missing::{explain, is_worth_telling};
 
 /// What `name` means in the directory `parent`, whether or not it exists.
 ///
@@ -40,20 +37,20 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node, FsErro
 }
 
 fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node, FsError> {
+    if let Some(now) = became(mount, parent)? {
+        return resolve(mount, &now, name.as_bytes());
+    }
     match parent {
-        Node::Root => root::resolve(mount, name),
-        Node::Table(table) => table::resolve(mount, table, name),
-        Node::DraftFolder(table, path) => draft::resolve(mount, table, path, name),
-        Node::Indexes(table, kind) => index::resolve_index(mount, table, *kind, name),
-        Node::Index(source) => index::resolve(mount, source, name),
+        Node::Root => directories::resolve_in_root(mount, name),
+        Node::Table(table) => directories::resolve(mount, &base(table), name),
+        Node::DraftFolder(table, path) => schema::resolve_in_draft(mount, table, path, name),
+        Node::Indexes(table, kind) => directories::resolve_index(mount, table, *kind, name),
+        Node::Index(source) => directories::resolve(mount, source, name),
         Node::Items(source) => items::resolve(mount, source, name),
-        Node::Collection(source, partition) => collection::resolve(mount, source, partition, name),
+        Node::Collection(source, partition) => items::resolve_entry(mount, source, partition, name),
         Node::AliasFolder(folder) => items::resolve_in_alias(mount, folder, name),
         Node::Query(path) => query::resolve(path, name),
-        Node::Special(special) => match room(special)?.became(special, mount)? {
-            Some(node) => resolve(mount, &node, name.as_bytes()),
-            None => room(special)?.resolve(special, mount, name),
-        },
+        Node::Special(special) => room(special)?.resolve(special, mount, name),
         _ => Err(FsError::NotDirectory),
     }
 }
@@ -78,14 +75,13 @@ pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Op
     path.split('/').try_fold(start, step).map(Some)
 }
 
-/// What a folder by a shortened name is when the first item in it told its key.
-///
-/// # Errors
-/// The database failed.
-pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
-    let source = base(&folder.table);
-    let partition = mount.db.partition_by_digest(&source, folder.digest)?;
-    Ok(partition.map(|partition| Node::Collection(source, partition)))
+/// What a directory has become meanwhile: whoever is in it goes on there.
+fn became(mount: &Mount, directory: &Node) -> Result<Option<Node>, FsError> {
+    match directory {
+        Node::AliasFolder(folder) => known_folder(mount, folder),
+        Node::Special(special) => room(special)?.became(special, mount),
+        _ => Ok(None),
+    }
 }
 
 /// The attributes of a node.
@@ -95,21 +91,24 @@ pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>,
 pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError> {
     let attr = match node {
         Node::Root => Ok(Attr::directory(mount.started_ms)),
-        Node::Readme => Ok(Attr::read_only(root::readme(mount)?.len() as u64, mount.started_ms)),
-        Node::Table(table) => draft::or_table_attr(mount, table),
-        Node::DraftFolder(table, path) => draft::attr(mount, table, path),
+        Node::Readme => Ok(Attr::read_only(directories::readme(mount)?.len() as u64, mount.started_ms)),
+        Node::Table(table) => schema::table_attr(mount, table),
+        Node::DraftFolder(table, path) => schema::draft_attr(mount, table, path),
         Node::Schema(source) => schema::attr(mount, source),
-        Node::Stats(source) => stats::attr(mount, source),
+        Node::Stats(source) => schema::stats_attr(mount, source),
         Node::Items(source) => Ok(Attr::directory(mount.source_time(source)?)),
         Node::Indexes(table, _) => Ok(Attr::directory(mount.table_time(table)?)),
         Node::Index(source) => Ok(Attr::directory(mount.source_time(source)?)),
-        Node::Collection(source, partition) => collection::attr(mount, source, partition),
+        Node::Collection(source, partition) => items::collection_attr(mount, source, partition),
         Node::Entry(entry) => entry::attr(mount, entry),
         Node::Base(source, key) => entry::base_attr(mount, source, key),
         Node::Query(_) | Node::QueryResult(..) | Node::QueryLink(..) => query::attr(mount, node),
         Node::Scratch(id) => scratch::attr(mount, *id),
         Node::Alias(alias) => items::alias_attr(mount, alias),
-        Node::AliasFolder(folder) => items::alias_folder_attr(mount, folder),
+        Node::AliasFolder(folder) => match became(mount, node)? {
+            Some(now) => attr(mount, &now, caller),
+            None => items::alias_folder_attr(mount, folder),
+        },
         Node::Special(special) => room(special)?.attr(special, mount, caller),
     };
     Ok(attr?.of(node.ino()))
@@ -133,21 +132,21 @@ pub fn quick_attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, Fs
 /// # Errors
 /// Not a directory, or gone.
 pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>, FsError> {
+    if let Some(now) = became(mount, node)? {
+        return lister(mount, &now);
+    }
     Ok(match node {
-        Node::Root => with_hidden(mount, node, root::list(mount)?, root::HIDDEN),
-        Node::Table(table) if mount.is_draft(table)? => Box::new(FixedLister::new(draft::list(mount, table, "")?)),
-        Node::Table(table) => with_hidden(mount, node, table::list(mount, table)?, &table::hidden()),
-        Node::DraftFolder(table, path) => Box::new(FixedLister::new(draft::list(mount, table, path)?)),
-        Node::Indexes(table, kind) => Box::new(FixedLister::new(index::list_indexes(mount, table, *kind)?)),
-        Node::Index(source) => with_hidden(mount, node, index::list(mount, source), &index::hidden()),
+        Node::Root => with_hidden(mount, node, directories::list_root(mount)?, directories::ROOT_HIDDEN),
+        Node::Table(table) if mount.is_draft(table)? => Box::new(FixedLister::new(schema::list_draft(mount, table, "")?)),
+        Node::Table(table) => of_source(mount, node, &base(table))?,
+        Node::DraftFolder(table, path) => Box::new(FixedLister::new(schema::list_draft(mount, table, path)?)),
+        Node::Indexes(table, kind) => Box::new(FixedLister::new(directories::list_indexes(mount, table, *kind)?)),
+        Node::Index(source) => of_source(mount, node, source)?,
         Node::Items(source) => items::lister(mount, source)?,
-        Node::Collection(source, partition) => Box::new(collection::lister(mount, source, partition)?),
-        Node::AliasFolder(folder) => items::alias_lister(mount, folder)?,
+        Node::Collection(source, partition) => Box::new(items::collection_lister(mount, source, partition)?),
+        Node::AliasFolder(_) => Box::new(FixedLister::default()),
         Node::Query(path) => Box::new(query::QueryLister::new((**path).clone())),
-        Node::Special(special) => match room(special)?.became(special, mount)? {
-            Some(node) => return lister(mount, &node),
-            None => room(special)?.lister(special, mount)?,
-        },
+        Node::Special(special) => room(special)?.lister(special, mount)?,
         _ => return Err(FsError::NotDirectory),
     })
 }
@@ -158,9 +157,9 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>, FsError> {
 /// Gone, not such a file, or the database failed.
 pub fn text(mount: &Mount, node: &Node, caller: Caller) -> Result<Vec<u8>, FsError> {
     match node {
-        Node::Readme => root::readme(mount),
+        Node::Readme => directories::readme(mount),
         Node::Schema(source) => schema::text(mount, source),
-        Node::Stats(source) => stats::text(mount, source),
+        Node::Stats(source) => schema::stats_text(mount, source),
         Node::Special(special) => room(special)?.text(special, mount, caller),
         Node::Entry(entry) => Ok(entry::counted_text(mount, entry)?.0),
         Node::Alias(_) => Err(FsError::NotFound),
@@ -192,6 +191,11 @@ pub fn link_target(mount: &Mount, node: &Node) -> Result<String, FsError> {
         Node::Special(special) => room(special)?.link_target(special, mount),
         _ => Err(FsError::Invalid("not a symbolic link")),
     }
+}
+
+/// Lists the directory of a table or an index.
+fn of_source(mount: &Mount, node: &Node, source: &Source) -> Result<Box<dyn Lister>, FsError> {
+    Ok(with_hidden(mount, node, directories::list(mount, source)?, &directories::hidden(source.index.is_none())))
 }
 
 /// Lists `names`, and those of `hidden` that are in this directory when the mount shows all.

@@ -3,14 +3,14 @@
 use super::View;
 use super::kernel_cache::{is_own_name, item_of};
 use crate::fs::open::prelude::*;
-use crate::fs::path::scratch_name::is_refused_probe;
+use crate::fs::path::is_refused_probe;
 use crate::fs::source::entry;
 use crate::fs::source::scratch;
 use crate::fs::special::{dropped, index_draft, schema};
 use crate::fs::tree;
 use crate::fs::write::draft;
 use crate::fs::{
-    mount::last,
+    mount::calls,
     open::{host::on_behalf_of, room::room},
     write::KeyPart,
 };
@@ -270,7 +270,7 @@ impl View {
         let session = view.mount.last.session(caller.pid);
         let context = on_behalf_of(&self.host, caller.pid, caller.wait);
         let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
-            let answer = outcome.as_ref().map(|response| last::of_write(&table, response));
+            let answer = outcome.as_ref().map(|response| calls::of_write(&table, response));
             view.mount.last.keep_write(session, "DeleteItem", answer);
             match outcome {
                 Ok(response) if response.existed => {

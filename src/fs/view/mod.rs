@@ -38,7 +38,7 @@ use super::node::inode_table::InodeTable;
 use super::open::computed::Kept;
 use super::open::handle::Handles;
 use super::open::host::optimistic_lock::tracked;
-use super::source::item::facts::Facts;
+use super::source::item::Facts;
 use super::source::scratch;
 use super::tree::{self, explain, is_worth_telling};
 use crate::fs::open::prelude::*;

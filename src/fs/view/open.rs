@@ -3,12 +3,12 @@
 use std::sync::mpsc::sync_channel;
 
 use super::View;
-use crate::fs::mount::text::Text;
+use crate::fs::mount::texts::Text;
 use crate::fs::open::host::{on_behalf_of, optimistic_lock::tracked};
 use crate::fs::open::prelude::*;
 use crate::fs::open::room::{open_text, room};
 use crate::fs::path::names::split_suffix;
-use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
+use crate::fs::path::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::fs::process::process_of;
 use crate::fs::source::{entry, scratch};
 use crate::fs::special::{dropped, schema};

@@ -6,7 +6,7 @@ use super::kernel_cache::item_of;
 use crate::fs::mount::{is_place_of_dropped, scratch::place_in};
 use crate::fs::node::item_number;
 use crate::fs::open::prelude::*;
-use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
+use crate::fs::path::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::fs::source::entry;
 use crate::fs::special::{dropped, schema};
 use crate::fs::tree;

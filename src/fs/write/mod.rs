@@ -6,7 +6,7 @@
 //! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
 //!                 from the name, look-alikes of the other form
 //! report.rs       a failure as people read it back: the line, a caret, a hint
-//! scratch.rs      ScratchFiles: bounded files in memory; path/scratch_name.rs says which names are
+//! scratch.rs      ScratchFiles: bounded files in memory; `fs::path` says which names are
 //! deferred.rs     DeferredDeletes: items renamed away, deleted a little later unless written again
 //! draft.rs        Drafts: tables made by mkdir and not created yet
 //! schema_change.rs  the text of a schema.json -> CreateTable, or of two definitions the requests and refusals between them
@@ -184,8 +184,10 @@ pub enum Judged {
 
 /// A text of lines that is judged as a whole whenever it ends with a newline, and at the end.
 #[derive(Debug)]
-pub struct LineCheck {
-    judge: fn(&str) -> Judged,
+pub struct LineCheck<K> {
+    /// What is judged.
+    kind: K,
+    judge: fn(&K, &str) -> Judged,
     /// May text follow one that was good?
     goes_on: bool,
     /// Text followed a good one: it is judged at the end only.
@@ -194,17 +196,17 @@ pub struct LineCheck {
     state: CheckState,
 }
 
-impl LineCheck {
+impl<K> LineCheck<K> {
     /// What follows a good text is refused.
     #[must_use]
-    pub fn once(judge: fn(&str) -> Judged) -> Self {
-        Self { judge, goes_on: false, is_long: false, text: Vec::new(), state: CheckState::Incomplete }
+    pub fn once(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
+        Self { kind, judge, goes_on: false, is_long: false, text: Vec::new(), state: CheckState::Incomplete }
     }
 
     /// What follows a good text belongs to it; the whole is judged again at the end.
     #[must_use]
-    pub fn whole(judge: fn(&str) -> Judged) -> Self {
-        Self { goes_on: true, ..Self::once(judge) }
+    pub fn whole(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
+        Self { goes_on: true, ..Self::once(kind, judge) }
     }
 
     /// A line, or an object: it may end without a newline.
@@ -214,7 +216,7 @@ impl LineCheck {
 
     fn judge(&self) -> Judged {
         match std::str::from_utf8(&self.text) {
-            Ok(text) => (self.judge)(text),
+            Ok(text) => (self.judge)(&self.kind, text),
             Err(error) if error.error_len().is_none() => Judged::Unfinished(not_utf8()),
             Err(_) => Judged::Bad(not_utf8()),
         }
@@ -225,7 +227,7 @@ fn not_utf8() -> FsError {
     FsError::Body("the text is not UTF-8".to_owned())
 }
 
-impl TextCheck for LineCheck {
+impl<K: std::fmt::Debug + Send> TextCheck for LineCheck<K> {
     fn held_bytes(&self) -> usize {
         self.text.capacity()
     }

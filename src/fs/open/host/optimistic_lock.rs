@@ -26,7 +26,7 @@ use foldhash::HashMap;
 
 use crate::codec::dynamodb_json;
 use crate::fs::error::what_to_do;
-use crate::fs::mount::{Mount, text::Text};
+use crate::fs::mount::{Mount, texts::Text};
 use crate::fs::node::{EntryNode, Node, base, entry_ino, item_number};
 use crate::fs::prelude::*;
 use crate::fs::process::{Process, Processes, name_of};

@@ -1,25 +1,30 @@
 //! Beside an item, for lookup only: ways to change a part of it, and what is known of it (docs/filesystem.md 4).
 //!
 //! ```text
-//! patch.rs       X.patch           a merge patch
-//! update.rs      X.update          an UpdateItem
-//! cas.rs         X.<etag>.casjson  the item, put if it is of that version
-//! attributes.rs  X.d/              its attributes as files; attribute_value.rs is what such a file says and takes
-//! facts.rs       X.meta            key, etag, size, capacity, indexes, expiry
+//! change.rs      X.patch           a merge patch
+//!                X.update          an UpdateItem
+//! attributes.rs  X.d/              its attributes as files
+//! here           X.<etag>.casjson  the item, put if it is of that version; where the version comes from: `X.meta`, `user.ddb.etag`
+//!                X.meta            key, etag, size, capacity, indexes, expiry: also the extended attributes `user.ddb.*`
 //! ```
 //! Patch and update make an item that is not there, as UpdateItem does; the others need it.
 
-mod attribute_value;
-mod attributes;
-mod cas;
-pub mod facts;
-mod patch;
-mod update;
-
 use super::entry;
-use crate::fs::node::special::Feature;
-use crate::fs::open::prelude::*;
-use crate::fs::path::names::{self, Suffix};
+use crate::codec::{digest::hex, key::partition_digest};
+use crate::database::EntryStat;
+use crate::fs::{
+    node::special::Feature,
+    open::prelude::*,
+    path::names::{self, Suffix},
+    write::{ItemWriter, Opener},
+};
+use crate::model::{
+    api::DescribeTimeToLiveRequest,
+    limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES},
+};
+
+mod attributes;
+mod change;
 
 /// The file or directory of that suffix: of an entry's text, or beside an item.
 ///
@@ -38,14 +43,195 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
     let above = place.directory();
     let file = |end: &str, feature: Feature| Special::file(format!("{stem}{end}"), Some(source.clone()), feature);
     Ok(match suffix {
-        Suffix::Patch => file(".patch", patch::PatchFile(place).into()).writable(),
-        Suffix::Update => file(".update", update::UpdateFile(place).into()).writable(),
-        Suffix::Meta => file(".meta", facts::MetaFile(place).into()),
-        Suffix::Replacing(version) => file(&format!(".{version}.casjson"), cas::Replacing(place, version).into()).writable(),
+        Suffix::Patch => file(".patch", change::PatchFile(place).into()).writable(),
+        Suffix::Update => file(".update", change::UpdateFile(place).into()).writable(),
+        Suffix::Meta => file(".meta", MetaFile(place).into()),
+        Suffix::Replacing(version) => file(&format!(".{version}.casjson"), Replacing(place, version).into()).writable(),
         Suffix::Attributes => {
             Special::directory(format!("{stem}.d"), Some(source.clone()), above.ino(), attributes::Folder { place, of: None })
         }
         Suffix::Json | Suffix::DdbJson | Suffix::Base => return Err(FsError::NotFound),
     }
     .into())
+}
+
+struct Replacing(EntryNode, Version);
+
+impl Room for Replacing {
+    /// There as long as the item is, so that a write to a version that is gone says so.
+    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        entry::attr(mount, &self.0)
+    }
+
+    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let (text, stat) = entry::text(mount, &self.0)?;
+        if stat.version == self.1 { Ok(text) } else { Err(FsError::OtherVersion) }
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+        let target = entry::target(host.mount(), &Node::Entry(Box::new(self.0.clone())))?;
+        let writer = ItemWriter::stream_replacing(target, Opener { pid: caller.pid, append: flags.append }, self.1);
+        Ok(Handle::Item(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
+    }
+}
+
+/// `X.meta`
+#[derive(Debug)]
+struct MetaFile(EntryNode);
+
+impl Room for MetaFile {
+    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        Ok(entry::stat(mount, &self.0.source, &self.0.key)?.modified_ms)
+    }
+
+    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(Facts::of(mount, &self.0)?.to_json().into_bytes())
+    }
+}
+
+/// Of one version of an item.
+#[derive(Debug)]
+pub struct Facts {
+    /// The key as plain JSON.
+    key: String,
+    path: String,
+    stat: EntryStat,
+    /// The digest of the partition key, by whose order the table is laid out.
+    hash: String,
+    /// Where it lies in `partitions/`.
+    partition: Option<String>,
+    /// Name and path below the mount of each index entry.
+    indexes: Vec<(String, String)>,
+    /// The attribute of time to live, where it is on, and the item's value of it.
+    ttl: Option<(String, Option<AttributeValue>)>,
+}
+
+/// Reads one of them.
+type Fact = fn(&Facts) -> Option<String>;
+
+/// The extended attributes that an item has. What a model of the table's layout says of an item belongs here too.
+const NAMES: [(&str, Fact); 9] = [
+    ("key", |facts| Some(facts.key.clone())),
+    ("etag", |facts| Some(facts.stat.version.to_string())),
+    ("size", |facts| Some(facts.stat.item_bytes.to_string())),
+    ("rcu", |facts| Some(units(facts.read_units()))),
+    ("wcu", |facts| Some(facts.write_units().to_string())),
+    ("hash", |facts| Some(facts.hash.clone())),
+    ("partition", |facts| facts.partition.clone()),
+    ("ttl", |facts| facts.expires()),
+    ("indexes", |facts| {
+        let names: Vec<&str> = facts.indexes.iter().map(|(name, _)| name.as_str()).collect();
+        Some(names.join(" "))
+    }),
+];
+
+impl Facts {
+    fn of(mount: &Mount, place: &EntryNode) -> Result<Self, FsError> {
+        let (item, stat) = entry::load(mount, place)?;
+        let schema = mount.schema(place.table())?;
+        let key = place.key().to_item(&schema.key);
+        let names: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let hash = partition_digest(&[&place.key().partition]);
+        Ok(Self {
+            key: plain_json::line(&key, &names),
+            path: mount.path(&Node::Entry(Box::new(place.clone()))),
+            stat,
+            hash: hex(&hash),
+            partition: partition_of(mount, place),
+            indexes: index_entries(mount, &schema, place, &item),
+            ttl: time_to_live(mount, place, &item)?,
+        })
+    }
+
+    /// Those of the item that a node stands for.
+    ///
+    /// # Errors
+    /// `NoAttribute` of anything else, `NotFound` when it is not stored.
+    pub fn of_node(mount: &Mount, node: &Node) -> Result<Self, FsError> {
+        match node {
+            Node::Entry(entry) if entry.source.index.is_none() => Self::of(mount, entry),
+            _ => Err(FsError::NoAttribute),
+        }
+    }
+
+    /// The value of `user.ddb.<name>`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<String> {
+        NAMES.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value(self))
+    }
+
+    /// Units of a strongly consistent read, in half units: a read that is not takes half of it.
+    fn read_units(&self) -> usize {
+        (self.stat.item_bytes as usize).div_ceil(READ_UNIT_BYTES).max(1)
+    }
+
+    fn write_units(&self) -> usize {
+        (self.stat.item_bytes as usize).div_ceil(WRITE_UNIT_BYTES).max(1)
+    }
+
+    /// Seconds since the epoch, as the item says it.
+    fn expires(&self) -> Option<String> {
+        match &self.ttl {
+            Some((_, Some(AttributeValue::N(number)))) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// A line.
+    fn to_json(&self) -> String {
+        let indexes: Vec<Value> = self.indexes.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();
+        let ttl = self.ttl.as_ref().map(|(attribute, _)| json!({"attribute": attribute, "expires": self.expires().and_then(|seconds| seconds.parse::<u64>().ok())}));
+        let rest = json!({
+            "path": self.path,
+            "etag": self.stat.version.to_string(),
+            "size": self.stat.item_bytes,
+            "modified_ms": self.stat.modified_ms,
+            "capacity": {"read": half(self.read_units()), "read_consistent": self.read_units(), "write": self.write_units()},
+            "hash": self.hash,
+            "partition": self.partition,
+            "indexes": indexes,
+            "ttl": ttl,
+        })
+        .to_string();
+        format!("{{\"key\":{},{}\n", self.key, rest.strip_prefix('{').unwrap_or_default())
+    }
+}
+
+/// Where the database tells it.
+fn partition_of(mount: &Mount, place: &EntryNode) -> Option<String> {
+    let id = mount.db.layout()?.partition_of_entry(&place.source, &place.key).ok()?;
+    Some(partition_name(id))
+}
+
+/// Capacity units are at most 100: exact.
+fn half(units: usize) -> f64 {
+    units as f64 / 2.0
+}
+
+/// An eventually consistent read's, as people write them: `0.5`, `1`.
+fn units(consistent: usize) -> String {
+    half(consistent).to_string()
+}
+
+/// The entries that the indexes hold of an item: it is in an index if it has all of the index's key attributes.
+fn index_entries(mount: &Mount, schema: &TableSchema, place: &EntryNode, item: &Item) -> Vec<(String, String)> {
+    let entry = |index: &crate::model::IndexSchema| {
+        let values = |attributes: &[crate::model::KeyAttribute]| {
+            attributes.iter().map(|attribute| item.get(&attribute.name).cloned()).collect::<Option<Vec<_>>>()
+        };
+        let index_key = (values(&index.partition)?, values(&index.sort)?);
+        let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
+        let key = EntryKey { index: Some(index_key), base: place.key().clone() };
+        let node = Node::Entry(Box::new(EntryNode { source, key, form: TextForm::PlainJson }));
+        Some((index.name.to_string(), mount.path(&node)))
+    };
+    schema.indexes.iter().filter_map(entry).collect()
+}
+
+fn time_to_live(mount: &Mount, place: &EntryNode, item: &Item) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
+    let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: place.table().clone() })?;
+    Ok(described.attribute_name.map(|name| {
+        let value = item.get(&name).cloned();
+        (name, value)
+    }))
 }

@@ -2,18 +2,14 @@
 //! no tables the examples make one first.
 //!
 //! A text says `{t}items/{item}.json` in its blocks of `sh`; a line that speaks of what the table has not is left out. Finding all
-//! this takes a read or two a table, and nothing is counted as read.
+//! this takes a read or two a table, and nothing is counted as read. A comment after two blanks is put in one column.
 
-use std::fmt::Write as _;
+use std::{collections::HashSet, fmt::Write as _};
 
 use crate::codec::{dynamodb_json, file_name, shown};
-use crate::fs::open::prelude::*;
-use crate::fs::query::first_entry;
-use crate::fs::special::help::fill;
+use crate::fs::{open::prelude::*, query::first_entry};
 use crate::inspect::advice::not_whole;
-use crate::model::api::TableStatus;
-use crate::model::{IndexName, KeySchema, Number};
-use std::collections::HashSet;
+use crate::model::{IndexName, KeySchema, Number, api::TableStatus};
 
 /// Tables that are looked at for the best example.
 const LOOKED_AT_MAX: usize = 32;
@@ -31,7 +27,7 @@ pub fn filled(mount: &Mount, path: &str, source: Option<&Source>, text: &str) ->
     for table in tables {
         out += &not_whole(&mount.db.unfinished(&table)?);
     }
-    Ok((out + &fill::filled(text, &values)).into_bytes())
+    Ok((out + &fill(text, &values)).into_bytes())
 }
 
 /// An index and an entry of it.
@@ -96,7 +92,7 @@ impl Example {
     }
 
     /// The values of all placeholders, for a text in the mount's root or so deep in the directory of the table.
-    fn values(&self, mount: &Mount, depth: Option<usize>) -> Result<fill::Values, FsError> {
+    fn values(&self, mount: &Mount, depth: Option<usize>) -> Result<Values, FsError> {
         let directory = table_name(&self.table);
         let from_root = if directory.starts_with('-') { format!("./{directory}/") } else { format!("{directory}/") };
         let t = depth.map_or(from_root, |depth| "../".repeat(depth.saturating_sub(1)));
@@ -260,4 +256,85 @@ fn plain_json_of(key: &Key, schema: &KeySchema) -> Vec<u8> {
 /// JSON as it stands between single quotes of a shell.
 fn quotable(json: Vec<u8>) -> String {
     shown::json(String::from_utf8_lossy(&json).trim_end()).replace('\'', r"'\''")
+}
+
+/// The placeholders by name, in the order in which they are filled, and what each stands for; `None` where there is no such thing.
+pub type Values = Vec<(&'static str, Option<String>)>;
+
+const BEGIN: &str = "```sh";
+const END: &str = "```";
+/// Where comments begin at most, in characters.
+const COLUMN_MAX: usize = 60;
+
+/// The text: a line of a block that speaks of what there is not is left out.
+#[must_use]
+pub fn fill(text: &str, values: &Values) -> String {
+    let mut out = String::new();
+    let mut block: Option<Vec<String>> = None;
+    for line in text.lines() {
+        match (&mut block, line) {
+            (None, BEGIN) => block = Some(Vec::new()),
+            (Some(lines), END) => {
+                write_block(lines, &mut out);
+                block = None;
+            }
+            (Some(lines), _) => lines.extend(filled_line(line, values)),
+            (None, _) => {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+fn filled_line(line: &str, values: &Values) -> Vec<String> {
+    let mut out = line.to_owned();
+    for (name, value) in values {
+        let placeholder = format!("{{{name}}}");
+        match value {
+            _ if !out.contains(&placeholder) => {}
+            Some(value) => out = out.replace(&placeholder, value),
+            None => return Vec::new(),
+        }
+    }
+    out.lines().map(str::to_owned).collect()
+}
+
+/// Nothing, if the block has no line.
+fn write_block(lines: &[String], out: &mut String) {
+    if lines.is_empty() {
+        return;
+    }
+    let width = |line: &str| line.chars().count();
+    let commands = lines.iter().filter_map(|line| line.split_once("  # ")).map(|(command, _)| width(command.trim_end()));
+    let column = commands.filter(|width| *width <= COLUMN_MAX).max().unwrap_or(0);
+    out.push_str(BEGIN);
+    out.push('\n');
+    for line in lines {
+        match line.split_once("  # ") {
+            Some((command, comment)) => {
+                let command = command.trim_end();
+                let blanks = " ".repeat(column.saturating_sub(width(command)));
+                out.extend([command, &blanks, "  # ", comment.trim_start()]);
+            }
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out.push_str(END);
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_filled_and_lines_without_a_value_left_out() {
+        let values = vec![("t", Some(String::from("Orders/"))), ("sk", None), ("make", Some(String::from("a\nbb  # b")))];
+        let text = "{t} and {sk} outside stay.\n```sh\n{make}\nls {t}items  # {\"x\":1}\nls {sk}\n```\n```sh\nls {sk}\n```\nend\n";
+        let expected = "{t} and {sk} outside stay.\n```sh\na\nbb               # b\nls Orders/items  # {\"x\":1}\n```\nend\n";
+        assert_eq!(fill(text, &values), expected);
+    }
 }

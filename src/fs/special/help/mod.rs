@@ -1,13 +1,12 @@
 //! `help` in a directory, and `.ddb/help/<topic>.md`: texts for somebody who has never seen this,
 //! with the names of the tables that are there ([`example`]).
 
-pub mod example;
-mod fill;
+use crate::fs::{open::prelude::*, query::all_names};
 
-use crate::fs::open::prelude::*;
+pub mod example;
 
 /// The topics: name and text.
-pub const TOPICS: [(&str, &str); 12] = [
+const TOPICS: [(&str, &str); 12] = [
     ("api.md", include_str!("api.md")),
     ("batch.md", BATCH),
     ("errors.md", include_str!("errors.md")),
@@ -64,6 +63,6 @@ impl Room for Topics {
 
 impl Room for HelpText {
     fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        example::filled(mount, &at.path, self.source.as_ref(), self.text)
+        example::filled(mount, &at.path, self.source.as_ref(), &self.text.replace("{clauses}\n", &all_names()))
     }
 }

@@ -1,29 +1,160 @@
-//! `X.update`: an UpdateItem, carried out once by each file that is opened and written: an expression with its values in the text, or a
-//! request's JSON.
+//! `X.patch`: what is written is merged into the item (RFC 7396), in one step: read, merge, put if unchanged, again if it was changed.
 //!
-//! An expression is carried out in the `write()` that ends it with a newline, or when the file is closed; JSON in the `write()` that
-//! completes it.
+//! `X.update`: an UpdateItem, carried out once by each file that is opened and written: an expression with its values in the text, or a
+//! request's JSON. An expression is carried out in the `write()` that ends it with a newline, or when the file is closed; JSON in the
+//! `write()` that completes it.
 
-use crate::codec::json::prefix::{JsonPrefix, PrefixState};
-use crate::codec::{dynamodb_json, json::document::Document, wire};
-use crate::expr::literals::{self, ExtractedUpdate};
-use crate::expr::{PlaceholderUse, condition, update};
-use crate::fs::open::prelude::*;
-use crate::fs::write::{Judged, LineCheck, TextCheck};
-use crate::fs::{
-    mount::last,
-    open::{room::open_text, text::Execute},
-    write::{Commit, Target},
+use crate::codec::{
+    dynamodb_json,
+    json::{
+        document::Document,
+        prefix::{JsonPrefix, PrefixState},
+    },
+    plain_json::{MemberPatch, Patch, parse_patch},
+    wire,
 };
-use crate::model::api::{Call, UpdateItemResponse, UpdateParameter};
-use crate::model::error::ExpressionError;
-use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
+use crate::expr::{
+    PlaceholderUse, condition,
+    literals::{self, ExtractedUpdate},
+    update,
+};
+use crate::fs::{
+    mount::calls,
+    open::{prelude::*, room::open_text, text::Execute},
+    source::entry,
+    write::{
+        Commit, Target,
+        check::{Judged, LineCheck, TextCheck},
+    },
+};
 use crate::model::{
     KeySchema,
-    api::{CallContext, ConditionParameter, Done, UpdateItemRequest},
+    api::{Call, CallContext, ConditionParameter, Done, PutItemRequest, UpdateItemRequest, UpdateItemResponse, UpdateParameter},
+    error::{
+        ExpressionError,
+        expression::{ExpressionFault, ExpressionParameter},
+    },
 };
 
-const USAGE: &str = "\
+/// How often an item may be changed between reading and putting; each time somebody else's write succeeded.
+const TRIES_MAX: usize = 1_000;
+
+const PATCH_USAGE: &str = "\
+write a JSON object here to merge it into the item (RFC 7396), in one step:
+  echo '{\"status\":\"shipped\",\"tmp\":null}' > X.patch
+null removes an attribute, {\"$null\":true} stores NULL, objects are merged into maps, anything else replaces.
+An item that is not there is made.
+";
+
+pub struct PatchFile(pub EntryNode);
+
+impl Room for PatchFile {
+    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(PATCH_USAGE.as_bytes().to_vec())
+    }
+
+    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (mount, place) = (host.mount(), self.0.clone());
+        let key_schema = mount.schema(place.table())?.key.clone();
+        let target = PatchTarget { place, key_schema, strict_keys: mount.options.strict_keys };
+        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
+    }
+}
+
+#[derive(Debug)]
+struct PatchTarget {
+    place: EntryNode,
+    key_schema: KeySchema,
+    strict_keys: bool,
+}
+
+impl Target for PatchTarget {
+    type Request = Patch;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<Patch>, FsError> {
+        let mut request = parse_patch(text).map_err(FsError::Json)?;
+        if request.looks_like_dynamodb_json() {
+            return Err(FsError::Body("this looks like DynamoDB JSON; a patch is plain JSON".to_owned()));
+        }
+        let key = self.place.key();
+        let mut warnings = Vec::new();
+        for (attribute, value) in self.key_schema.attributes().zip(std::iter::once(&key.partition).chain(&key.sort)) {
+            warnings.extend(self.take_key(&mut request, &attribute.name, value)?);
+        }
+        Ok(Commit { request, warnings })
+    }
+
+    fn is_statement(&self) -> bool {
+        true
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "The item is unchanged."
+    }
+}
+
+impl PatchTarget {
+    /// The key is the name's: takes it out of the patch. A warning when the patch had another.
+    fn take_key(&self, patch: &mut Patch, name: &str, value: &AttributeValue) -> Result<Option<String>, FsError> {
+        match patch.0.remove(name) {
+            None => Ok(None),
+            Some(MemberPatch::Set(given)) if given == *value => Ok(None),
+            Some(MemberPatch::Remove) => Err(FsError::Body(format!("`{name}` is part of the key: it cannot be removed"))),
+            Some(_) if self.strict_keys => {
+                Err(FsError::Body(format!("`{name}` in the body differs from the key that the file's name says")))
+            }
+            Some(_) => Ok(Some(format!("`{name}` in the body differs from the file's name; the name's key stays"))),
+        }
+    }
+}
+
+impl Execute for PatchTarget {
+    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
+        let (place, schema) = {
+            let state = open.state.lock();
+            (state.writer.target().place.clone(), state.writer.target().key_schema.clone())
+        };
+        let merge = Merge { place, schema, patch, writer: open.writer() };
+        merge.attempt(host, TRIES_MAX, done);
+    }
+}
+
+struct Merge {
+    place: EntryNode,
+    schema: KeySchema,
+    patch: Patch,
+    /// The thread that writes.
+    writer: u32,
+}
+
+impl Merge {
+    fn attempt(self, host: &Arc<Host>, tries: usize, done: Outcome) {
+        let (mut item, precondition) = match entry::load(host.mount(), &self.place) {
+            Ok((item, stat)) => (item, Precondition::Version(stat.version)),
+            Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),
+            Err(FsError::Database(error)) => return done.tell(Err(error)),
+            Err(_) => return done.tell(Err(Error::ResourceNotFound)),
+        };
+        self.patch.apply(&mut item);
+        let mut request = PutItemRequest::new(self.place.table().clone(), item);
+        request.precondition = Some(precondition);
+        let (again, context) = (Arc::clone(host), done.context.clone());
+        Arc::clone(host).put(
+            request,
+            self.writer,
+            Outcome::new(context, move |outcome| match outcome {
+                Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
+                    // Read again on another thread: this one is the committer.
+                    let host = Arc::clone(&again);
+                    again.run_elsewhere(Box::new(move || self.attempt(&host, tries - 1, done)));
+                }
+                outcome => done.tell(outcome),
+            }),
+        );
+    }
+}
+
+const UPDATE_USAGE: &str = "\
 write an update here to carry it out, once:
   echo 'SET n = n + 1, status = \"open\" REMOVE tmp IF n < 10' > X.update
   echo 'ADD views 1, tags {\"$ss\":[\"new\"]}' > X.update
@@ -36,7 +167,7 @@ pub struct UpdateFile(pub EntryNode);
 
 impl Room for UpdateFile {
     fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(USAGE.replace("{spelling}", literals::SPELLING).into_bytes())
+        Ok(UPDATE_USAGE.replace("{spelling}", literals::SPELLING).into_bytes())
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
@@ -62,7 +193,7 @@ impl Target for UpdateTarget {
     }
 
     fn check(&self) -> Box<dyn TextCheck> {
-        Box::new(LineCheck::once(judge))
+        Box::new(LineCheck::once((), judge))
     }
 
     fn is_statement(&self) -> bool {
@@ -110,7 +241,7 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-fn judge(text: &str) -> Judged {
+fn judge(_: &(), text: &str) -> Judged {
     if is_json(text) {
         let mut check = JsonPrefix::new();
         return match check.feed(text.as_bytes()) {
@@ -177,7 +308,7 @@ pub(super) fn execute(host: &Arc<Host>, place: &EntryNode, writer: u32, request:
     let session = host.mount().last.session(writer);
     let context = CallContext { listener: Some(host.listener(writer)), ..done.context.clone() };
     let stored = Done::new(context, move |outcome: Result<UpdateItemResponse, Error>| {
-        let answer = outcome.as_ref().map(|response| last::of_write(place.table(), response));
+        let answer = outcome.as_ref().map(|response| calls::of_write(place.table(), response));
         again.mount().last.keep_write(session, "UpdateItem", answer);
         let version = outcome.map(|response| response.version);
         if let Ok(Some(_)) = version {

@@ -1,0 +1,283 @@
+//! The clauses of a filter: `where.<path>[,<type>].<operator>[=<value>,…]`, one condition; `where=<expression>`, the dialect of
+//! [`crate::expr::literals`] in the name of a directory, where any byte may be written as `%XX`; and `live`, a filter by the table's time
+//! to live, which is asked for when the query runs.
+//!
+//! # Types
+//! A key attribute of the table or of an index has its type by the schema. Any other value has the type it looks like: `true` and
+//! `false` are BOOL, `null` is NULL, a number as JSON writes one is N (so `007` is none), all else is S. Behind the path a type can be
+//! forced, as attribute files do it: `where.zip,S.eq=12345`, with S, N, B, BOOL, NULL and JSON (plain JSON, for sets and the like).
+//! `contains` of what looks like a number finds it as a number and as text.
+
+use super::{
+    fault::ClauseFault,
+    filter::{Expression, Filter},
+    operators::{FILTER_OPERATORS, Test, filter_operators},
+    path::QueryPath,
+    source::Context,
+    spelling::{self, show_path},
+};
+use crate::expr::literals::{self, LiteralFault, Unit};
+use crate::fs::prelude::*;
+use crate::model::{
+    AttributeType, Number,
+    api::{DescribeTimeToLiveRequest, TimeToLiveStatus},
+    clock::{Clock, SystemClock},
+};
+
+/// The types that can be forced.
+const TYPES: [&str; 6] = ["S", "N", "B", "BOOL", "NULL", "JSON"];
+
+/// The help of the operators.
+pub(super) const OPERATORS_HELP: &str =
+    "op: eq ne lt le gt ge, between=a,b, in=a,b,c, begins, contains, ncontains, exists, nexists, type=SS,
+    size-eq size-ne size-lt size-le size-gt size-ge size-between
+A value is a number, true, false or null if it looks so, else text; force it by where.zip,S.eq=12345 (S N B BOOL NULL JSON).";
+
+/// Parses `head`, which follows `where.`, and the text after `=`.
+pub(super) fn dotted(head: &str, text: Option<&str>, context: Context<'_>) -> Result<Filter, ClauseFault> {
+    let unknown = |operator: &str, nearest| unknown_operator(head, operator, nearest);
+    let (left, word) = head.rsplit_once('.').ok_or_else(|| unknown("", "eq"))?;
+    let Some((_, test)) = FILTER_OPERATORS.iter().find(|(known, _)| *known == word) else {
+        // The last step may be part of the path, its operator forgotten.
+        return Err(unknown(word, spelling::misspelt(word, filter_operators()).unwrap_or("eq")));
+    };
+    let (path, forced) = split_type(left)?;
+    let path = spelling::document_path(path)?;
+    let key = key_type(&path, context);
+    let condition = Condition { typing: forced.or(key), is_binary: forced == Some("B") || key == Some("B"), path };
+    let mut expression = Expression::default();
+    let text = condition.text(*test, text, &mut expression)?;
+    let filter = Filter::of_text(&text, &expression.placeholders())?;
+    filter.check_place(context)?;
+    Ok(filter)
+}
+
+/// What a clause says whose last step is no operator; `operator` is empty when there is none.
+fn unknown_operator(path: &str, operator: &str, nearest: &str) -> ClauseFault {
+    let message = match operator {
+        "" => format!("where.{path} has no operator"),
+        operator => format!("unknown operator '{operator}' in where.{path}"),
+    };
+    let path = path.strip_suffix(operator).and_then(|path| path.strip_suffix('.')).unwrap_or(path);
+    let all: Vec<_> = filter_operators().collect();
+    ClauseFault::new(message, format!("for example where.{path}.{nearest}; there are {}", all.join(" ")))
+}
+
+/// `zip,S` as `zip` and S.
+fn split_type(left: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
+    let Some((path, name)) = left.rsplit_once(',') else { return Ok((left, None)) };
+    let found = TYPES.into_iter().find(|known| *known == name);
+    found.map(|found| (path, Some(found))).ok_or_else(|| {
+        ClauseFault::new(
+            format!("'{name}' is no type that a where clause can force"),
+            "types are S N B BOOL NULL JSON: where.zip,S.eq=12345; write a comma in a name as %2C",
+        )
+    })
+}
+
+/// A type by the schema or by force; `None` is what the value looks like.
+type Typing = Option<&'static str>;
+
+struct Condition {
+    path: DocumentPath,
+    typing: Typing,
+    /// What it begins with is bytes.
+    is_binary: bool,
+}
+
+impl Condition {
+    /// The condition as text, its names and values put into `out`.
+    fn text(&self, test: Test, text: Option<&str>, out: &mut Expression) -> Result<String, ClauseFault> {
+        let path = out.filter_path(&self.path);
+        let text = match (test, text) {
+            (Test::Exists(_), Some(_)) => return Err(ClauseFault::unwanted_value("exists")),
+            (Test::Exists(function), None) => return Ok(format!("{function}({path})")),
+            (_, None) => return Err(ClauseFault::no_value("this where clause", "where.total.gt=100")),
+            (_, Some(text)) => text,
+        };
+        Ok(match test {
+            Test::Exists(function) => format!("{function}({path})"),
+            Test::Type => format!("attribute_type({path}, {})", out.filter_value(&self.string(text)?)),
+            Test::Begins => {
+                let of_type = if self.is_binary { "B" } else { "S" };
+                format!("begins_with({path}, {})", out.filter_value(&self.value(Some(of_type), text)?))
+            }
+            Test::Contains => self.contains(&path, text, out)?,
+            Test::NotContains => format!("NOT {}", self.contains(&path, text, out)?),
+            Test::In => {
+                let values = text.split(',').map(|part| Ok(out.filter_value(&self.value(self.typing, part)?)));
+                format!("{path} IN ({})", values.collect::<Result<Vec<_>, ClauseFault>>()?.join(", "))
+            }
+            Test::Between => self.between(self.typing, &path, text, out)?,
+            Test::SizeBetween => self.between(Some("N"), &format!("size({path})"), text, out)?,
+            Test::Compare(comparator) => {
+                format!("{path} {} {}", comparator.sign(), out.filter_value(&self.value(self.typing, text)?))
+            }
+            Test::Size(comparator) => {
+                format!("size({path}) {} {}", comparator.sign(), out.filter_value(&self.value(Some("N"), text)?))
+            }
+        })
+    }
+
+    /// A substring, or a member of a set or list: of what could be both a number and text, both.
+    fn contains(&self, path: &str, text: &str, out: &mut Expression) -> Result<String, ClauseFault> {
+        let value = self.value(self.typing, text)?;
+        let is_ambiguous = matches!(value, AttributeValue::N(_)) && self.typing.is_none();
+        let one = format!("contains({path}, {})", out.filter_value(&value));
+        if !is_ambiguous {
+            return Ok(one);
+        }
+        Ok(format!("({one} OR contains({path}, {}))", out.filter_value(&self.string(text)?)))
+    }
+
+    fn between(&self, typing: Typing, operand: &str, text: &str, out: &mut Expression) -> Result<String, ClauseFault> {
+        let [lower, upper] = spelling::two_bounds(text, &show_path(&self.path))?;
+        let (mut low, mut high) = (self.value(typing, lower)?, self.value(typing, upper)?);
+        if low.attribute_type() != high.attribute_type() && typing.is_none() {
+            (low, high) = (self.value(Some("S"), lower)?, self.value(Some("S"), upper)?);
+        }
+        Ok(format!("{operand} BETWEEN {} AND {}", out.filter_value(&low), out.filter_value(&high)))
+    }
+
+    fn string(&self, text: &str) -> Result<AttributeValue, ClauseFault> {
+        self.value(Some("S"), text)
+    }
+
+    fn value(&self, typing: Typing, text: &str) -> Result<AttributeValue, ClauseFault> {
+        typed(typing, text).map_err(|fault| self.fault(&fault))
+    }
+
+    fn fault(&self, fault: &str) -> ClauseFault {
+        ClauseFault::value(&show_path(&self.path), fault)
+    }
+}
+
+fn key_type(path: &DocumentPath, context: Context<'_>) -> Typing {
+    let schema = context.schema;
+    let mut keys = schema.key.attributes().chain(schema.indexes.iter().flat_map(|index| index.attributes()));
+    let key = keys.find(|key| path.rest.is_empty() && key.name == path.head)?;
+    Some(key.attribute_type.as_attribute_type().tag())
+}
+
+fn typed(typing: Typing, text: &str) -> Result<AttributeValue, String> {
+    match (typing, text) {
+        (None, _) => by_look(text),
+        (Some("S"), _) => decode(text).map(AttributeValue::S),
+        (Some("N"), _) => spelling::key_value(text, KeyAttributeType::N),
+        (Some("B"), _) => spelling::key_value(text, KeyAttributeType::B),
+        (Some("BOOL"), "true" | "false") => Ok(AttributeValue::Bool(text == "true")),
+        (Some("BOOL"), _) => Err("a BOOL is true or false".to_owned()),
+        (Some("NULL"), _) => Ok(AttributeValue::Null),
+        (Some(_), _) => plain_json::parse_value(decode(text)?.as_bytes()).map_err(|error| error.to_string()),
+    }
+}
+
+/// Percent-decoded text, which may be empty.
+fn decode(text: &str) -> Result<String, String> {
+    if text.is_empty() { Ok(String::new()) } else { spelling::decode_text(text) }
+}
+
+fn by_look(text: &str) -> Result<AttributeValue, String> {
+    let text = decode(text)?;
+    Ok(match text.as_str() {
+        "true" => AttributeValue::Bool(true),
+        "false" => AttributeValue::Bool(false),
+        "null" => AttributeValue::Null,
+        number if looks_like_number(number) => number.parse().map_or(AttributeValue::S(text), AttributeValue::N),
+        _ => AttributeValue::S(text),
+    })
+}
+
+/// A number as JSON writes it.
+fn looks_like_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let mantissa = mantissa.strip_prefix('-').unwrap_or(mantissa);
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)))
+}
+
+/// Parses the text after `where=`.
+pub(super) fn literal(text: &str, context: Context<'_>) -> Result<Filter, ClauseFault> {
+    let extracted = literals::condition(&units(text)?).map_err(|error| of_literal(&error.fault))?;
+    let filter = Filter::of_text(&extracted.text, &extracted.placeholders)?;
+    filter.check_place(context)?;
+    Ok(filter)
+}
+
+fn units(text: &str) -> Result<Vec<Unit>, ClauseFault> {
+    let mut units = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            units.push(Unit { byte, is_escaped: false });
+            continue;
+        }
+        let mut digit = || bytes.next().and_then(|byte| char::from(byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
+        let (Some(high), Some(low)) = (digit(), digit()) else {
+            return Err(fault("after '%' come two hexadecimal digits", "write % itself as %25"));
+        };
+        units.push(Unit { byte: high << 4 | low, is_escaped: true });
+    }
+    Ok(units)
+}
+
+fn fault(message: impl Into<String>, hint: &str) -> ClauseFault {
+    ClauseFault::new(message, hint)
+}
+
+fn of_literal(literal: &LiteralFault) -> ClauseFault {
+    let said = literal.to_string();
+    match literal {
+        LiteralFault::OpenQuote(quote) => {
+            fault(format!("a {quote} is not closed"), "a text begins and ends with the same quote; inside it is written twice")
+        }
+        LiteralFault::OpenBracket | LiteralFault::Json(_) => {
+            fault(said, "a list or map is plain JSON: [\"a\",1], {\"$ss\":[\"a\"]}")
+        }
+        LiteralFault::NotUtf8 => fault(said, "bytes are written b\"%00%FF\""),
+        LiteralFault::Number { text, .. } => {
+            fault(format!("'{text}' is no number"), "texts need quotes: 'text'; a name that begins with a digit needs backticks")
+        }
+        LiteralFault::Placeholder => {
+            fault("there are no placeholders in a where= clause", "write names as they are and values as 'text', 12, true or null")
+        }
+        LiteralFault::NoName => fault(said, "a dot inside a name is written %2E"),
+        LiteralFault::Index => fault(said, "elements are counted from 0: tags[0]"),
+        LiteralFault::NoMeaning(_) => {
+            fault(said, "there are = <> < <= > >=, BETWEEN, IN, AND, OR, NOT and the functions; texts need quotes")
+        }
+    }
+}
+
+/// Keeps items whose time is not over: those without the attribute, with one that is no number, or a later one.
+pub(super) fn live(path: &QueryPath, db: &dyn Browse) -> Result<Option<Filter>, FsError> {
+    let described = db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: path.schema.name.clone() })?;
+    let attribute = match described.status {
+        TimeToLiveStatus::Disabled | TimeToLiveStatus::Disabling => return Ok(None),
+        TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling => described.attribute_name,
+    };
+    let Some(attribute) = attribute else { return Ok(None) };
+    let mut expression = Expression::default();
+    let name = expression.filter_path(&DocumentPath::top_level(attribute.clone()));
+    let number = expression.filter_value(&AttributeValue::S(AttributeType::N.tag().to_owned()));
+    let now = expression.filter_value(&AttributeValue::N(Number::from_u64(SystemClock.now_ms() / 1000)));
+    let text = format!("NOT attribute_type({name}, {number}) OR {name} >= {now}");
+    let filter = Filter::of_text(&text, &expression.placeholders())?;
+    filter.check_place(path.context()).map_err(|fault| {
+        ClauseFault::new(
+            format!("live does not work here: {attribute} is the table's time to live, and {}", fault.message),
+            "leave live out; expired items are deleted by themselves after a while",
+        )
+    })?;
+    Ok(Some(filter))
+}

@@ -1,0 +1,118 @@
+//! Files of a table: `ctl`, which takes commands to it or to a draft, one write a command; `describe.json`, DescribeTable's answer,
+//! verbatim; `advice.md`, what its data says about its keys and indexes; `ttl`, which shows time to live and what goes next, and whose write
+//! enables or disables it.
+
+use super::schema;
+use crate::codec::{calendar, wire};
+use crate::fs::{
+    mount::texts::pretty,
+    open::prelude::*,
+    write::{draft, index_draft},
+};
+use crate::inspect::{
+    advice::{Facts, markdown},
+    look::SAMPLE_HELD_BYTES_MAX,
+};
+use crate::model::{
+    Word,
+    api::{
+        DeleteTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, UpdateTimeToLiveRequest,
+    },
+};
+use crate::store::budget::PATIENCE;
+
+/// What it says when it is read.
+pub const COMMANDS: &str = "\
+create pk:S [sk:N]              make this draft a table
+drop                            delete this table with its items
+gsi NAME key:S [sort:N] [keys | all | include=a,b]
+                                make a global index; rmdir gsi/NAME drops it
+gsi-propagation pause | resume  stop the global indexes where they are, and let them go on
+";
+
+/// Does what one write says. A table may take long to go: it is done on a thread of its own.
+pub fn command(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
+    let (mount, table) = (host.mount(), at.of_table()?);
+    let text = std::str::from_utf8(data).map_err(|_| FsError::Invalid("a command is text"))?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        [] => Ok(()),
+        ["drop"] if mount.is_draft(table)? => {
+            mount.drafts.lock().drop_draft(table);
+            Ok(())
+        }
+        // During a write the kernel holds the lock of a file.
+        ["drop"] => host.drop_table(DeleteTableRequest::new(table.clone()), WaitPolicy::Short),
+        ["create", keys @ ..] if !keys.is_empty() => {
+            let name = format!("{table}@{}", keys.join(","));
+            let request = draft::one_step(&name).ok_or(FsError::NotFound)??;
+            Ok(schema::create_table(host, request)?)
+        }
+        ["gsi", words @ ..] => {
+            let request = index_draft::of_words(&*mount.schema(table)?, words)?;
+            Ok(super::index_draft::update(mount, request)?)
+        }
+        ["gsi-propagation", change @ ("pause" | "resume")] => Ok(mount.db.pause_index_propagation(table, *change == "pause")?),
+        _ => Err(FsError::Invalid(
+            "the commands are: create pk:S [sk:N], drop, gsi NAME key:S [sort:N] [keys | all | include=a,b], gsi-propagation pause | resume",
+        )),
+    }
+}
+
+pub fn describe(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let table = at.of_table()?;
+    let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
+    Ok(pretty(&wire::table_description::described(&description)))
+}
+
+const NOT_COUNTED: &str =
+    "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
+
+pub fn advice(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let table = at.of_table()?;
+    if mount.db.charges_looks() {
+        return Err(Error::Unavailable(NOT_COUNTED).into());
+    }
+    let _memory = mount.requests.wait_blocking(SAMPLE_HELD_BYTES_MAX, PATIENCE).map_err(|_| Error::TooManyValues)?;
+    let facts = Facts::read(&*mount.db, table)?.ok_or(FsError::NotFound)?;
+    Ok(markdown(&facts).into_bytes())
+}
+
+/// Items shown that go next.
+const NEXT_MAX: usize = 20;
+
+/// What it says when it is read.
+pub fn time_to_live(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let table = at.of_table()?;
+    let described = described(mount, table)?;
+    let shown = |(ms, key)| json!({"expires": calendar::iso(ms), "item": names::item_path(&key)});
+    let next: Option<Vec<Value>> = match mount.db.expiring(table, NEXT_MAX) {
+        Err(Error::Unavailable(_)) => None,
+        next => Some(next?.into_iter().map(shown).collect()),
+    };
+    Ok(pretty(&json!({"status": described.status.word(), "attribute": described.attribute_name, "next": next})))
+}
+
+fn described(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveResponse, FsError> {
+    Ok(mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: table.clone() })?)
+}
+
+/// Does what one write says.
+pub fn set_time_to_live(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
+    const USAGE: FsError =
+        FsError::Invalid("write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable");
+    let (mount, table) = (host.mount(), at.of_table()?);
+    let text = std::str::from_utf8(data).map_err(|_| USAGE)?.trim();
+    let (enabled, attribute_name) = match text.split_once(char::is_whitespace) {
+        None if text.is_empty() => return Ok(()),
+        Some(("enable", attribute)) => (true, attribute.trim().to_owned()),
+        None if text == "disable" => {
+            let current = described(mount, table)?.attribute_name;
+            (false, current.ok_or(FsError::Invalid("time to live is not enabled"))?)
+        }
+        _ => return Err(USAGE),
+    };
+    let specification = TimeToLiveSpecification { enabled, attribute_name };
+    mount.db.update_time_to_live(UpdateTimeToLiveRequest { table_name: table.clone(), specification })?;
+    Ok(())
+}
