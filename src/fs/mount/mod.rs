@@ -30,7 +30,7 @@ use crate::fs::{
     node::{Kind, Node, index_of},
     options::ViewOptions,
     prelude::*,
-    write::{DeferredDeletes, Drafts, ScratchFiles, scratch::FileId},
+    write::{DeferredDeletes, Drafts, ScratchFiles},
 };
 use crate::store::budget::{Budget, Memory};
 

@@ -25,10 +25,7 @@ use crate::codec::{
 use crate::fs::{
     open::{host::on_behalf_of, prelude::*, room::open_text, text::Execute},
     source::entry,
-    write::{
-        Commit, Target,
-        check::{CheckState, Judged, LineCheck, TextCheck},
-    },
+    write::{CheckState, Commit, Judged, LineCheck, Target, TextCheck},
 };
 use crate::model::{
     AttributeType, KeySchema, PathElement,

@@ -22,10 +22,7 @@ use crate::fs::{
     mount::calls,
     open::{prelude::*, room::open_text, text::Execute},
     source::entry,
-    write::{
-        Commit, Target,
-        check::{Judged, LineCheck, TextCheck},
-    },
+    write::{Commit, Judged, LineCheck, Target, TextCheck},
 };
 use crate::model::{
     KeySchema,
