@@ -13,8 +13,8 @@
 //! The kernel may answer looks from what it keeps (`fs::view::kernel_cache`), but only while all notes of the item are of the version that it
 //! keeps: such a look changes no note.
 //!
-//! A note ends after [`NOTE_AGE_MAX`], with its process, or when the process deletes the item. Memory is bounded: beyond
-//! [`NOTES_MAX`] the notes of processes that have ended go, then the oldest.
+//! A note ends after `NOTE_AGE_MAX`, with its process, or when the process deletes the item. Memory is bounded: beyond
+//! `NOTES_MAX` the notes of processes that have ended go, then the oldest.
 //!
 //! Who is refused a write hears which attributes somebody else changed, and who that was: for that the texts that were read of late are
 //! kept by their versions.
