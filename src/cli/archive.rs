@@ -15,13 +15,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
-use super::dump::existing_table;
-use super::in_flight::InFlight;
+use super::load::InFlight;
 use super::outcome::say;
 use crate::cli::prelude::*;
 use crate::codec::calendar;
 use crate::database::{Entries, EntryKey, Position, Source, TextForm};
-use crate::inspect::violations::table::value;
+use crate::inspect::violations::value;
 use crate::model::api::{Call, DeleteItemRequest, Done, Precondition, Version};
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
@@ -105,7 +104,7 @@ impl Range {
 }
 
 fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, CliError> {
-    let table = existing_table(&*database, &args.table)?;
+    let table = data_dir::existing_table(&*database, &args.table)?;
     let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
     let range = Range::new(args, &schema.key)?;
     let now = calendar::iso(SystemClock.now_ms());

@@ -1,4 +1,5 @@
-//! What `pull`, `push` and `diff` share: what it costs is said first, a bar, signals that stop it after the page at hand.
+//! `ddbfs pull TABLE`: a table of a service into the data directory. `ddbfs push TABLE`: one of the data directory to a service. And what
+//! they share with `diff`: where a table is, what it costs is said first, a bar, signals that stop it after the page at hand.
 
 use std::fmt::Display;
 use std::io::{BufRead, IsTerminal, Write};
@@ -8,16 +9,19 @@ use indicatif::{HumanBytes, HumanCount, HumanFloatCount};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use super::args::PriceArgs;
+use super::data_dir::Opened;
 use super::index;
-use super::model_args::PriceArgs;
 use super::outcome::{tell, warn};
+use super::prelude::*;
 use super::progress::{BackfillProgress, Progress};
 use super::remote::ServiceArgs;
-use crate::cli::prelude::*;
 use crate::codec::{plain_json, shown};
-use crate::database::copies::CopyError;
-use crate::database::copies::copy::{Ended, Plan};
-use crate::database::copies::tally::{Counts, Tally};
+use crate::database::Database;
+use crate::database::copies::copy::{Ended, Existing, Plan, Rules};
+use crate::database::copies::journal::{self, Counts};
+use crate::database::copies::scan::Tally;
+use crate::database::copies::{CopyError, Side};
 use crate::model::prices::PriceTable;
 use crate::model::{Error, IndexName, Item, TableName};
 
@@ -171,13 +175,214 @@ fn line(item: &Item) -> String {
     shown::line(&plain_json::line(item, &[]), CHARS_MAX)
 }
 
+const PULL_HELP: &str = "\
+The table is read by a Scan, eventually consistent, which is no snapshot: what is written meanwhile may be in the copy or not, item by item.
+Global indexes and the stream are made after the items. Stopped or killed, the same command goes on where it was: at most one page a segment is
+read again.
+
+Examples:
+  ddbfs pull Orders --region eu-central-1
+  ddbfs pull Orders --from-endpoint http://127.0.0.1:8000 --to-table Orders2
+  ddbfs pull Orders && ddbfs advise Orders";
+
+#[derive(Debug, Args)]
+#[command(after_help = PULL_HELP)]
+pub struct PullArgs {
+    /// The table
+    table: String,
+    /// The service [default: that of the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the profile, the region]
+    #[arg(long, value_name = "URL")]
+    from_endpoint: Option<String>,
+    /// The table here [default: the same name]
+    #[arg(long, value_name = "NAME")]
+    to_table: Option<String>,
+    /// Drop the table of that name that is here, or what was pulled of it so far, and begin anew
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
+    copy: CopyArgs,
+}
+
+pub fn pull(args: PullArgs) -> Result<Outcome, CliError> {
+    let table = table_name(&args.table)?;
+    let to_table = args.to_table.as_deref().map_or_else(|| Ok(table.clone()), table_name)?;
+    let from = of_service(&args.copy, args.from_endpoint.as_deref(), table)?;
+    let cost = args.copy.of_reads()?;
+    let opened = data_dir::open(&args.copy.data)?;
+    let rules = Rules {
+        existing: if args.replace { Existing::Replace } else { Existing::Refuse },
+        create: true,
+        late: true,
+        segments: args.copy.segments,
+        restart: args.replace,
+        anew: "--replace",
+    };
+    let journal = journal::path(&opened.dir, &[journal::PULL, to_table.as_str()]);
+    let what = format!("{} into {}", from.name, opened.dir.display());
+    let plan = Plan::new(from, of_data(&opened, to_table), rules, &journal).map_err(CliError::from);
+    let done = plan.and_then(|plan| perform(plan, what, "pulled", &cost, &args.copy));
+    opened.close();
+    done
+}
+
+const PUSH_HELP: &str = "\
+Nothing is overwritten unless you say so: the table must be there and empty, or --create makes it, or --merge puts the items beside its own.
+Stopped or killed, the same command goes on where it was; items that are put again are the same.
+
+Examples:
+  ddbfs push Orders --create --region eu-central-1
+  ddbfs push Orders --to-endpoint http://127.0.0.1:8000 --to-table Orders2 --create";
+
+#[derive(Debug, Args)]
+#[command(after_help = PUSH_HELP)]
+pub struct PushArgs {
+    /// The table
+    table: String,
+    /// The service [default: that of the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the profile, the region]
+    #[arg(long, value_name = "URL")]
+    to_endpoint: Option<String>,
+    /// The table there [default: the same name]
+    #[arg(long, value_name = "NAME")]
+    to_table: Option<String>,
+    /// Make the table when there is none, with indexes, stream and time to live
+    #[arg(long)]
+    create: bool,
+    /// Put the items into a table that has items, over those with the same key
+    #[arg(long)]
+    merge: bool,
+    /// Push what is here of a table of which a pull has not ended
+    #[arg(long)]
+    partial: bool,
+    /// Forget where an earlier push stopped
+    #[arg(long)]
+    restart: bool,
+    #[command(flatten)]
+    copy: CopyArgs,
+}
+
+pub fn push(args: PushArgs) -> Result<Outcome, CliError> {
+    let to_table = table_name(args.to_table.as_ref().unwrap_or(&args.table))?;
+    let to = of_service(&args.copy, args.to_endpoint.as_deref(), to_table)?;
+    let cost = args.copy.of_writes()?;
+    let opened = data_dir::open(&args.copy.data)?;
+    let table = data_dir::table_of(&*opened.database, &args.table)?;
+    if let Some(lacking) = opened.database.unfinished(&table)?.filter(|_| !args.partial) {
+        return Err(CliError::Message(format!("{lacking}; --partial pushes what is here")));
+    }
+    let rules = Rules {
+        existing: if args.merge { Existing::Merge } else { Existing::Fill },
+        create: args.create,
+        late: false,
+        segments: args.copy.segments,
+        restart: args.restart,
+        anew: "--restart",
+    };
+    let journal = journal::path(&opened.dir, &["push", table.as_str(), &to.name]);
+    let what = format!("{table} to {}", to.name);
+    let plan = Plan::new(of_data(&opened, table), to, rules, &journal).map_err(CliError::from);
+    let done = plan.and_then(|plan| perform(plan, what, "pushed", &cost, &args.copy));
+    opened.close();
+    done
+}
+
+/// A service of the AWS configuration, where a place is a word.
+const AWS: &str = "aws:";
+
+const USER_INFO: &str = "the URL of a service has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and \
+    AWS_SECRET_ACCESS_KEY, or give --profile";
+
+/// The table of a service; `endpoint` `None` is the one of the AWS configuration.
+pub fn of_service(args: &CopyArgs, endpoint: Option<&str>, table: TableName) -> Result<Side, CliError> {
+    let (database, name) = open(args, endpoint)?;
+    let name = format!("{}/{table}", name.trim_end_matches('/'));
+    Ok(Side { database, table, name })
+}
+
+/// The table of a data directory.
+pub fn of_data(opened: &Opened, table: TableName) -> Side {
+    Side { database: opened.database.clone(), name: table.to_string(), table }
+}
+
+/// Asks nothing yet; the database, and how messages name it.
+#[cfg(feature = "remote")]
+fn open(args: &CopyArgs, endpoint: Option<&str>) -> Result<(Arc<dyn Database>, String), CliError> {
+    use std::time::Duration;
+
+    use crate::database::remote::Client;
+
+    /// How long a request may take.
+    const TIMEOUT: Duration = Duration::from_secs(30);
+    /// It waits for units as long as that takes: nobody else waits for it.
+    const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+    let service = args.service.open(endpoint, &args.prices.table()?, TIMEOUT, Some(PATIENCE))?;
+    Ok((Arc::new(Client::new(service.meter)), service.endpoint))
+}
+
+#[cfg(not(feature = "remote"))]
+fn open(_args: &CopyArgs, _endpoint: Option<&str>) -> Result<(Arc<dyn Database>, String), CliError> {
+    Err(CliError::Message(crate::cli::remote::WITHOUT.to_owned()))
+}
+
+/// Where a person says that a table is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    /// `Orders`: in the data directory of the command; `DIR/Orders`: in that one.
+    Data(Option<String>),
+    /// `http://127.0.0.1:8000/Orders`: in that service; `aws:Orders`: in that of the AWS configuration, `aws:eu-west-1/Orders` in that region.
+    Service { endpoint: Option<String>, region: Option<String> },
+}
+
+/// Reads `[PLACE/]TABLE`.
+fn parse(text: &str) -> Result<(Place, TableName), CliError> {
+    // Before anything of it is told again, which may be a password.
+    if text.contains("://") && text.contains('@') {
+        return Err(CliError::Usage(USER_INFO.to_owned()));
+    }
+    let (place, name) = match text.strip_prefix(AWS) {
+        Some(rest) => {
+            let (region, name) = rest.rsplit_once('/').map_or((None, rest), |(region, name)| (Some(region.to_owned()), name));
+            (Place::Service { endpoint: None, region }, name)
+        }
+        None => match text.rsplit_once('/') {
+            None => (Place::Data(None), text),
+            Some((url, name)) if url.contains("://") => (Place::Service { endpoint: Some(url.to_owned()), region: None }, name),
+            // Of the root directory nothing is left before the slash.
+            Some((dir, name)) => (Place::Data(Some(if dir.is_empty() { "/" } else { dir }.to_owned())), name),
+        },
+    };
+    Ok((place, table_name(name)?))
+}
+
+/// A table that is only looked at, and its data directory while it is open.
+pub struct Found {
+    pub side: Side,
+    pub opened: Option<Opened>,
+}
+
+/// Finds a table by `[PLACE/]TABLE`.
+pub fn find(text: &str, args: &CopyArgs) -> Result<Found, CliError> {
+    let (place, table) = parse(text)?;
+    match place {
+        Place::Service { endpoint, region } => {
+            let mut args = args.clone();
+            args.service.region = region.or(args.service.region);
+            Ok(Found { side: of_service(&args, endpoint.as_deref(), table)?, opened: None })
+        }
+        Place::Data(dir) => {
+            let opened = data_dir::open_to_look(&dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into())))?;
+            data_dir::warn_unfinished(&*opened.database, &table)?;
+            let side = Side { name: text.to_owned(), ..of_data(&opened, table) };
+            Ok(Found { side, opened: Some(opened) })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-
-    use clap::Parser;
-
     use super::*;
+    use clap::Parser;
 
     #[derive(Parser)]
     struct Command {
@@ -196,6 +401,26 @@ mod tests {
         assert!(writes.confirm(&units(160_000.0), &args(&[])).is_ok());
         for said in [&["--yes"][..], &["--budget", "2 USD"]] {
             assert!(writes.confirm(&units(1e9), &args(said)).is_ok());
+        }
+    }
+
+    #[test]
+    fn places_are_told_apart() {
+        let check = |text: &str, place: Place, name: &str| {
+            assert_eq!(parse(text).unwrap(), (place, TableName::new(name).unwrap()), "{text}");
+        };
+        let service = |endpoint: Option<&str>, region: Option<&str>| Place::Service {
+            endpoint: endpoint.map(str::to_owned),
+            region: region.map(str::to_owned),
+        };
+        check("Orders", Place::Data(None), "Orders");
+        check("./data/Orders", Place::Data(Some("./data".into())), "Orders");
+        check("/Orders", Place::Data(Some("/".into())), "Orders");
+        check("http://127.0.0.1:8000/Orders", service(Some("http://127.0.0.1:8000"), None), "Orders");
+        check("aws:Orders", service(None, None), "Orders");
+        check("aws:eu-west-1/Orders", service(None, Some("eu-west-1")), "Orders");
+        for text in ["", "http://127.0.0.1:8000/", "aws:", "data/", "a b", "http://me:secret@host", "http://me:secret@host/T"] {
+            assert!(matches!(parse(text), Err(CliError::Usage(told)) if !told.contains("secret")), "{text}");
         }
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::outcome::CliError;
-use crate::database::Browse as _;
+use super::outcome::{CliError, warn};
+use crate::database::Browse;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
-use crate::model::Error;
+use crate::model::{Error, TableName};
 use crate::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
 use crate::store::{Durability, Store, StoreError};
 
@@ -132,4 +132,29 @@ impl Opened {
     pub fn close(self) {
         self.database.engine().close();
     }
+}
+
+/// The same as [`table_of`], and says so if the table is not whole.
+pub fn existing_table(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
+    let table = table_of(database, name)?;
+    warn_unfinished(database, &table)?;
+    Ok(table)
+}
+
+/// Says so if a table is not whole.
+pub fn warn_unfinished(database: &dyn Browse, table: &TableName) -> Result<(), CliError> {
+    database.unfinished(table)?.into_iter().for_each(warn);
+    Ok(())
+}
+
+/// The table of that name, or a sentence that lists the ones there are.
+pub fn table_of(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
+    if let Ok(table) = TableName::new(name)
+        && database.schema(&table)?.is_some()
+    {
+        return Ok(table);
+    }
+    let names: Vec<String> = database.table_names()?.iter().map(ToString::to_string).collect();
+    let there = if names.is_empty() { "there are no tables".to_owned() } else { format!("the tables are {}", names.join(", ")) };
+    Err(CliError::Message(format!("no table {name:?}; {there}")))
 }

@@ -6,14 +6,13 @@ use std::ops::ControlFlow;
 use indicatif::HumanCount;
 use serde_json::Value;
 
-use super::copies::{self, CopyArgs};
+use super::copies::{self, CopyArgs, Found};
 use super::outcome::{print, say, tell, warn};
-use super::places::{self, Found};
 use super::progress::Progress;
 use crate::cli::prelude::*;
 use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
-use crate::database::copies::tally::Counts;
+use crate::database::copies::journal::Counts;
 use crate::database::copies::{Side, definition};
 use crate::model::api::TableDescription;
 use crate::model::limits::READ_UNIT_BYTES;
@@ -51,7 +50,7 @@ pub struct DiffArgs {
 }
 
 pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
-    let find = |text: &str| places::find(text, &args.copy);
+    let find = |text: &str| copies::find(text, &args.copy);
     let found = find(&args.one).and_then(|one| Ok([one, find(&args.two)?]));
     let compared = found.and_then(|found| {
         let compared = compare(args, found.each_ref().map(|found| found.side.clone()));

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 
 use clap::Subcommand;
 
-use super::dump::existing_table;
 use super::outcome::say;
 use super::progress::BackfillProgress;
 use crate::cli::prelude::*;
@@ -99,7 +98,7 @@ impl IndexCommand {
 }
 
 fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliError> {
-    let table = existing_table(database, &command.table().table)?;
+    let table = data_dir::existing_table(database, &command.table().table)?;
     match command {
         IndexCommand::Create { one: OneArgs { index, .. }, words, no_wait } => {
             let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;

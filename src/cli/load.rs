@@ -1,20 +1,19 @@
-//! `ddbfs load TABLE [FILE…]`: NDJSON into a table, many puts in flight so that they share commits.
+//! `ddbfs load TABLE [FILE…]`: NDJSON into a table, many puts in flight so that they share commits. `ddbfs dump TABLE`: every item, one JSON
+//! object a line, in the table's key order.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
-use super::dump::existing_table;
-use super::durability::DurabilityArgs;
-use super::in_flight::InFlight;
+use super::args::DurabilityArgs;
 use super::outcome::say;
+use super::prelude::*;
 use super::progress::Progress;
-use crate::cli::prelude::*;
 use crate::codec::item_line;
 use crate::engine::EngineOptions;
-use crate::model::api::{Call, Done, PutItemRequest};
-use crate::model::{Item, TableName};
+use crate::model::api::{Call, Done, PutItemRequest, ScanRequest};
+use crate::model::{Error, Item, TableName};
 
 /// Puts on their way at once: enough to fill the next group commit while one is under way.
 const IN_FLIGHT_MAX: usize = 4096;
@@ -37,9 +36,9 @@ pub struct LoadArgs {
     data: DataArgs,
 }
 
-pub fn run(args: LoadArgs) -> Result<Outcome, CliError> {
+pub fn load(args: LoadArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open_with(&args.data, EngineOptions::default(), args.durability.durability)?;
-    let table = existing_table(&*opened.database, &args.table)?;
+    let table = data_dir::existing_table(&*opened.database, &args.table)?;
     let files = if args.files.is_empty() { vec![PathBuf::from("-")] } else { args.files };
     // All are opened before anything is put: a wrong name leaves the table as it was.
     let sources = files.iter().map(|path| open_source(path)).collect::<Result<Vec<_>, _>>()?;
@@ -197,5 +196,138 @@ fn report(tally: &Mutex<Tally>, progress: &Progress, source: &str, number: u64, 
         progress.line(&format!("{source}:{number}: {text}"));
     } else if bad == REPORTS_MAX + 1 {
         progress.line("more bad lines follow; they are counted only");
+    }
+}
+
+/// A gate that writes enter when they are queued and leave when they have ended.
+#[derive(Debug)]
+pub struct InFlight {
+    writes_max: usize,
+    bytes_max: usize,
+    now: Mutex<Now>,
+    left: Condvar,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Now {
+    writes: usize,
+    bytes: usize,
+}
+
+impl InFlight {
+    pub fn new(writes_max: usize, bytes_max: usize) -> Self {
+        Self { writes_max, bytes_max, now: Mutex::default(), left: Condvar::new() }
+    }
+
+    /// Waits until there is room. One write alone always has.
+    pub fn enter(&self, bytes: usize) {
+        let full = |now: &mut Now| now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max);
+        let mut now = self.now.lock();
+        self.left.wait_while(&mut now, full);
+        now.writes += 1;
+        now.bytes += bytes;
+    }
+
+    /// A write of so many bytes ended.
+    pub fn leave(&self, bytes: usize) {
+        let mut now = self.now.lock();
+        now.writes = now.writes.saturating_sub(1);
+        now.bytes = now.bytes.saturating_sub(bytes);
+        self.left.notify_all();
+    }
+
+    /// Waits until every write has ended.
+    pub fn wait_for_all(&self) {
+        self.left.wait_while(&mut self.now.lock(), |now| now.writes > 0);
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct DumpArgs {
+    /// The table
+    table: String,
+    /// Write DynamoDB JSON ({"a":{"S":"x"}}) instead of plain JSON
+    #[arg(long)]
+    typed: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn dump(args: DumpArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open_to_look(&args.data)?;
+    let table = data_dir::existing_table(&*opened.database, &args.table)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let written = write_items(&*opened.database, table, args.typed, &mut out)
+        .and_then(|()| out.flush().map_err(CliError::io("standard output")));
+    drop(out);
+    opened.close();
+    match written {
+        // `ddbfs dump T | head` is no failure.
+        Err(CliError::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(Outcome::Done),
+        Err(error) => Err(error),
+        Ok(()) => Ok(Outcome::Done),
+    }
+}
+
+fn write_items(database: &dyn Browse, table: TableName, typed: bool, out: &mut dyn Write) -> Result<(), CliError> {
+    let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let first: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+    let mut request = ScanRequest::new(table);
+    loop {
+        let mut text = Vec::new();
+        let mut rendered = Ok(());
+        let page = database.scan_rows(&request, &mut |row| {
+            let line = if typed {
+                row.write_dynamodb_json(&mut text).map(|()| text.push(b'\n'))
+            } else {
+                row.write_plain_json(&first, &mut text)
+            };
+            if rendered.is_ok() {
+                rendered = line;
+            }
+        })?;
+        rendered.map_err(Error::from)?;
+        out.write_all(&text).map_err(CliError::io("standard output"))?;
+        match page.last_evaluated_key {
+            Some(key) => request.exclusive_start_key = Some(key),
+            None => return Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    #[test]
+    fn a_write_waits_for_room_in_number_and_in_bytes() {
+        for (writes_max, bytes_max) in [(2, 100), (100, 20)] {
+            let in_flight = Arc::new(InFlight::new(writes_max, bytes_max));
+            in_flight.enter(10);
+            in_flight.enter(10);
+            let (sender, receiver) = channel();
+            let other = Arc::clone(&in_flight);
+            let waiting = thread::spawn(move || {
+                other.enter(10);
+                sender.send(()).unwrap();
+            });
+            assert!(receiver.recv_timeout(std::time::Duration::from_millis(20)).is_err());
+            in_flight.leave(10);
+            waiting.join().unwrap();
+            in_flight.leave(10);
+            in_flight.leave(10);
+            in_flight.wait_for_all();
+        }
+    }
+
+    #[test]
+    fn a_write_larger_than_the_room_goes_alone() {
+        let in_flight = InFlight::new(10, 20);
+        in_flight.enter(1_000);
+        in_flight.leave(1_000);
+        in_flight.wait_for_all();
     }
 }

@@ -1,42 +1,27 @@
-//! Commands: arguments, progress, messages, exit codes. Every command is a file; each ends in an `Outcome`.
+//! Commands: arguments, progress, messages, exit codes. Every command is a function, which ends in an `Outcome`.
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own); of `diff` 0 same, 1 different, 2 trouble.
 
-mod advise;
 mod archive;
+mod args;
 mod autoscale;
-mod cache_args;
-mod check;
-mod compact;
 mod copies;
 mod data_dir;
-mod delays;
 mod diff;
-mod dump;
-mod durability;
 mod generate;
-mod helper;
-mod in_flight;
 mod index;
+mod inspect;
 mod load;
-mod model_args;
+mod maintain;
 mod mount;
 mod options;
 mod outcome;
-mod places;
 mod prelude;
 mod progress;
-mod pull;
-mod push;
 mod reader;
 mod remote;
-mod sample;
 mod serve;
-mod shapes;
-mod shards;
 mod shell;
-mod signals;
-mod stuck;
 mod top;
 mod umount;
 mod violations;
@@ -81,19 +66,19 @@ enum Command {
     /// Put items from NDJSON files or standard input into a table.
     Load(load::LoadArgs),
     /// Write a table's items to standard output, one JSON object a line.
-    Dump(dump::DumpArgs),
+    Dump(load::DumpArgs),
     /// Copy a table of a service into the data directory, with its items, indexes and time to live; goes on where it was stopped.
-    Pull(pull::PullArgs),
+    Pull(copies::PullArgs),
     /// Copy a table of the data directory to a service; goes on where it was stopped.
-    Push(push::PushArgs),
+    Push(copies::PushArgs),
     /// Compare two tables, here or in services: items that only one has, items that differ.
     Diff(diff::DiffArgs),
     /// Recompute every index entry and counter from the items and compare.
-    Check(check::CheckArgs),
+    Check(maintain::CheckArgs),
     /// Give the free pages of the data file back to the disk; while no ddbfs has it open.
-    Compact(compact::CompactArgs),
+    Compact(maintain::CompactArgs),
     /// Create the example tables with their data.
-    Sample(sample::SampleArgs),
+    Sample(maintain::SampleArgs),
     /// Print a completion script for a shell: `ddbfs completions bash > /usr/share/bash-completion/completions/ddbfs`.
     Completions(generate::CompletionsArgs),
     /// Print what an interactive shell takes in: failures told after each command, completions of tables and query paths.
@@ -103,9 +88,9 @@ enum Command {
     /// Make, drop and watch the global indexes of a table, while it is in use.
     Index(index::IndexArgs),
     /// Advice on the design of a table's keys and indexes, from its data.
-    Advise(advise::AdviseArgs),
+    Advise(inspect::AdviseArgs),
     /// What the items of a table look like: patterns of keys, sizes, attributes, indexes.
-    Shapes(shapes::ShapesArgs),
+    Shapes(inspect::ShapesArgs),
     /// Write the items of a key range to a directory and, when asked, delete them from the table.
     Archive(archive::ArchiveArgs),
     /// What a scaling policy would have done with a recorded load; nothing is changed.
@@ -113,7 +98,7 @@ enum Command {
     /// Look at a mount live: tables and indexes with units, throttles and latency, hot keys, partitions; as text with --once.
     Top(top::TopArgs),
     /// Write-sharded partition keys: how many suffixes, and which.
-    Shards(shards::ShardsArgs),
+    Shards(inspect::ShardsArgs),
     /// Find and correct items that a global index cannot hold.
     Violations(violations::ViolationsArgs),
     /// Ends the connection of a mount whose process was killed; started by `mount`.
@@ -130,7 +115,7 @@ pub fn main() -> ExitCode {
     // Before there are threads, whose heaps it counts.
     heap::tune();
     let args: Vec<OsString> = std::env::args_os().collect();
-    match helper::arguments(&args) {
+    match options::arguments(&args) {
         Ok(by_mount) => match Cli::try_parse_from(by_mount.unwrap_or(args)) {
             Ok(cli) => run(cli),
             Err(error) => misused(&error),
@@ -159,24 +144,24 @@ fn run(cli: Cli) -> ExitCode {
         Command::Mount(args) => mount::run(&args),
         Command::Umount(args) => umount::run(&args),
         Command::Serve(args) => serve::run(args),
-        Command::Load(args) => load::run(args),
-        Command::Dump(args) => dump::run(args),
-        Command::Pull(args) => pull::run(args),
-        Command::Push(args) => push::run(args),
+        Command::Load(args) => load::load(args),
+        Command::Dump(args) => load::dump(args),
+        Command::Pull(args) => copies::pull(args),
+        Command::Push(args) => copies::push(args),
         Command::Diff(args) => diff::run(&args),
-        Command::Check(args) => check::run(&args),
-        Command::Compact(args) => compact::run(&args),
-        Command::Sample(args) => sample::run(args),
+        Command::Check(args) => maintain::check(&args),
+        Command::Compact(args) => maintain::compact(&args),
+        Command::Sample(args) => maintain::sample(args),
         Command::Completions(args) => generate::completions(&args, Cli::command()),
         Command::Shell(args) => shell::run(&args, Cli::command()),
         Command::Man(args) => generate::man(&args, Cli::command()),
         Command::Index(args) => index::run(args),
-        Command::Advise(args) => advise::run(args),
-        Command::Shapes(args) => shapes::run(args),
+        Command::Advise(args) => inspect::advise(args),
+        Command::Shapes(args) => inspect::shapes(args),
         Command::Archive(args) => archive::run(args),
         Command::Autoscale(args) => autoscale::run(args),
         Command::Top(args) => top::run(args),
-        Command::Shards(args) => shards::run(args),
+        Command::Shards(args) => inspect::shards(args),
         Command::Violations(args) => violations::run(args),
         Command::Watchdog(args) => watchdog::run(&args),
         Command::Reader { reader, shell } => reader::run([reader, shell]),

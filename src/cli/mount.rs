@@ -6,16 +6,16 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 
-use super::durability::{self, DurabilityArgs};
-use super::model_args::ModelArgs;
+use super::args::ModelArgs;
+use super::args::{self, DurabilityArgs};
 use super::options::{self, Options};
 use super::outcome::say;
 use super::reader::VERSION;
 use super::remote::{self, RemoteArgs};
+use super::serve::Signals;
 use super::serve::{self, HttpArgs};
-use super::signals::Signals;
-use super::stuck::{self, Answer};
 use super::watchdog::Watchdog;
+use super::watchdog::{self, Answer};
 use crate::cli::prelude::*;
 use crate::engine::EngineOptions;
 use crate::fs::View;
@@ -117,7 +117,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     // Caught before there is a mount that the default action would leave behind, dead; but who waits for a service's first answer ends at
     // once.
     let signals = (!is_remote).then(Signals::new).transpose()?;
-    if let Answer::Silent(silence) = stuck::ask(&args.mountpoint, VERSION)? {
+    if let Answer::Silent(silence) = watchdog::ask(&args.mountpoint, VERSION)? {
         return Err(CliError::Message(format!(
             "cannot mount at {}: a ddbfs is mounted there, and {silence}",
             args.mountpoint.display()
@@ -148,7 +148,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         "mountpoint": mounted.mountpoint().to_string_lossy(),
         "data": source.dir.to_string_lossy(),
         "remote": is_remote.then_some(&source.name),
-        "durability": (!is_remote).then(|| durability::name(durability)),
+        "durability": (!is_remote).then(|| args::durability_word(durability)),
         "http": server.as_ref().map(|server| server.local_addr().to_string()),
     }));
     if is_background_child() {
@@ -205,7 +205,7 @@ fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
     let exe = std::env::current_exe().map_err(CliError::io("cannot find the ddbfs program"))?;
     let args: Vec<_> = std::env::args_os().collect();
     // The child is a command of its own: it gets what a call by mount(8) means.
-    let args = super::helper::arguments(&args)?.unwrap_or(args);
+    let args = crate::cli::options::arguments(&args)?.unwrap_or(args);
     let log = open_log(data_dir)?;
     // A session of its own: the end of the terminal's is no SIGHUP to it.
     let mut child = Command::new("setsid")

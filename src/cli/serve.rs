@@ -1,10 +1,11 @@
-//! `ddbfs serve`: the HTTP API without a mount.
+//! `ddbfs serve`: the HTTP API without a mount, until a signal ends it cleanly.
 
-use super::cache_args::CacheArgs;
-use super::durability::DurabilityArgs;
-use super::model_args::ModelArgs;
+use parking_lot::Mutex;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::args::{CacheArgs, DurabilityArgs, ModelArgs};
 use super::outcome::say;
-use crate::cli::prelude::*;
+use super::prelude::*;
 use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
@@ -54,7 +55,7 @@ pub struct HttpArgs {
 
 pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     // Before the data directory is opened: a signal that comes meanwhile is kept, and ends the server as soon as it runs.
-    let signals = super::signals::Signals::new()?;
+    let signals = Signals::new()?;
     let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, args.durability.durability)?;
     opened.warn_unfinished()?;
     let server = start(&args.address, &args.http, opened.database.clone())?;
@@ -81,4 +82,21 @@ pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Browse>) -> Resul
         ..HttpOptions::new(address)
     };
     Server::start(options, args.cache.before(database)).map_err(CliError::io(format!("cannot serve HTTP on {address}")))
+}
+
+/// SIGINT, SIGTERM and SIGHUP, caught from [`Signals::new`] on.
+pub struct Signals(Mutex<signal_hook::iterator::Signals>);
+
+impl Signals {
+    /// Starts catching.
+    pub fn new() -> Result<Self, CliError> {
+        let signals =
+            signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CliError::io("cannot catch signals"))?;
+        Ok(Self(Mutex::new(signals)))
+    }
+
+    /// Blocks until one arrives.
+    pub fn wait(&self) {
+        self.0.lock().forever().next();
+    }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use super::outcome::warn;
-use super::stuck::{self, Answer};
+use super::watchdog::{self, Answer};
 use crate::cli::prelude::*;
 use crate::fuse;
 
@@ -30,7 +30,7 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
     let copies = || connection.as_ref().map_or_else(Vec::new, fuse::Connection::copies);
     let before = copies();
     // Before the unmount, after which nobody knows them.
-    match stuck::ask(mountpoint, SCRATCH)? {
+    match watchdog::ask(mountpoint, SCRATCH)? {
         Answer::Dead => fuse::detach(mountpoint).map_err(failed)?,
         Answer::Silent(silence) => fuse::unmount(mountpoint).map_err(|error| match is_busy(&error) {
             true => CliError::Message(format!("cannot unmount {}: a program uses it, and {silence}", mountpoint.display())),

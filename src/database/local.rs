@@ -2,13 +2,17 @@
 
 mod browse;
 mod layout;
-mod operations;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use super::layout::Layout;
+use super::prelude::*;
+use super::{BatchRows, Rows};
 use crate::engine::{Engine, EngineOptions};
-use crate::model::Error;
+use crate::expr::partiql;
+use crate::model::api::operation::operations;
+use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, QueryRequest, ScanRequest};
+use crate::model::layout::MeteredOperation;
 use crate::store::Store;
 
 /// The embedded engine behind the traits.
@@ -44,4 +48,113 @@ impl LocalDatabase {
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
+}
+
+const NOT_ELSEWHERE: Error = Error::Unavailable("this database is the service: nothing is passed on from it");
+
+/// Hands each operation to the engine's method of its name.
+macro_rules! engine {
+    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
+        fn begin(engine: &Engine, call: Call) {
+            match call { $(Call::$name(request, done) => engine!(@$way engine, $method, request, done),)* }
+        }
+    };
+    (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method(&$request)) };
+    // Of the control plane this alone ends what a kernel may keep.
+    (@Controls $engine:ident, delete_table, $request:ident, $done:ident) => {{
+        let deleted = $engine.delete_table($request, $done.context.wait);
+        $done.tell(deleted)
+    }};
+    (@Controls $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method($request)) };
+    (@Passes $engine:ident, $method:ident, $request:ident, $done:ident) => {{
+        drop($request);
+        $done.tell(Err(NOT_ELSEWHERE));
+    }};
+    (@Writes $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
+}
+operations!(engine);
+
+impl Database for LocalDatabase {
+    fn start(&self, call: Call) {
+        begin(&self.engine, self.timed(call));
+    }
+
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        let timer = self.engine.timer(MeteredOperation::BatchGetItem);
+        let tables = request.request_items.iter().map(|table| &table.table_name);
+        timer.end(tables, self.engine.batch_get_item(request, rows), |_| None)
+    }
+
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let timer = self.engine.timer(MeteredOperation::Query);
+        timer.end([&request.table_name], self.engine.query(request, rows), |page| Some(page.count))
+    }
+
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let timer = self.engine.timer(MeteredOperation::Scan);
+        timer.end([&request.table_name], self.engine.scan(request, rows), |page| Some(page.count))
+    }
+
+    fn layout(&self) -> Option<&dyn Layout> {
+        Some(self)
+    }
+}
+
+impl LocalDatabase {
+    /// A call that is counted by the tables that it names, and told how long it took, before who asked hears of it.
+    fn timed(&self, call: Call) -> Call {
+        let (operation, tables) = match call {
+            Call::ExecuteStatement(request, done) => {
+                let timer = self.engine.timer(MeteredOperation::ExecuteStatement);
+                let statement = request.statement.clone();
+                let timed = done.after(move |outcome: Result<ExecuteStatementResponse, Error>| {
+                    // Which table a statement is about is read again where it failed.
+                    let table = match &outcome {
+                        Ok(response) => Some(response.table_name.clone()),
+                        Err(_) => partiql::table_of(&statement),
+                    };
+                    timer.end(&table, outcome, |response| u64::try_from(response.items.len()).ok())
+                });
+                return Call::ExecuteStatement(request, timed);
+            }
+            Call::GetItem(ref request, _) => (MeteredOperation::GetItem, vec![request.table_name.clone()]),
+            Call::PutItem(ref request, _) => (MeteredOperation::PutItem, vec![request.table_name.clone()]),
+            Call::DeleteItem(ref request, _) => (MeteredOperation::DeleteItem, vec![request.table_name.clone()]),
+            Call::UpdateItem(ref request, _) => (MeteredOperation::UpdateItem, vec![request.table_name.clone()]),
+            Call::BatchWriteItem(ref request, _) => {
+                let tables = request.request_items.iter().map(|table| table.table_name.clone());
+                (MeteredOperation::BatchWriteItem, tables.collect())
+            }
+            Call::TransactGetItems(ref request, _) => {
+                let tables = request.transact_items.iter().map(|get| get.table_name.clone());
+                (MeteredOperation::TransactGetItems, distinct(tables))
+            }
+            Call::TransactWriteItems(ref request, _) => {
+                let tables = request.transact_items.iter().map(|write| write.table_name.clone());
+                (MeteredOperation::TransactWriteItems, distinct(tables))
+            }
+            Call::BatchExecuteStatement(ref request, _) => {
+                let tables = request.statements.iter().filter_map(|one| partiql::table_of(&one.statement));
+                (MeteredOperation::BatchExecuteStatement, distinct(tables))
+            }
+            Call::ExecuteTransaction(ref request, _) => {
+                let tables = request.statements.iter().filter_map(|one| partiql::table_of(&one.statement));
+                (MeteredOperation::ExecuteTransaction, distinct(tables))
+            }
+            other => return other,
+        };
+        let timer = self.engine.timer(operation);
+        call.heard(move |failure| timer.count(&tables, failure, None))
+    }
+}
+
+/// Each table once.
+fn distinct(names: impl Iterator<Item = TableName>) -> Vec<TableName> {
+    let mut distinct = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
 }

@@ -1,8 +1,8 @@
 //! Requests carry a signature (docs/dynamodb.md 1.6, 27). Presence and parts are checked as the service does, so that a client that
 //! forgot to sign learns it here and not in production; whether it holds is for [`super::sigv4`], where a key is configured.
 
-use super::authorization::parameters;
 use super::sigv4::SignatureError;
+use super::sigv4::parameters;
 
 /// A request without a whole signature, or with a wrong one; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use super::timeouts::Timeouts;
+use super::connections::Timeouts;
 use crate::store::budget::{Budget, PATIENCE, Permit};
 
 /// Largest body (docs/dynamodb.md 1.1).

@@ -1,14 +1,243 @@
-//! The connections at a time, at most [`CONNECTIONS_MAX`]: the longest idle one gives way to a new one.
+//! The connections at a time, at most [`CONNECTIONS_MAX`]: the longest idle one gives way to a new one. Each gives up on a peer that is
+//! silent where it should speak, or does not take its answer.
+//!
+//! The reading side knows four phases. A new connection and one that has begun a request head have [`Timeouts::head`] for the
+//! head; between requests a kept-alive connection may idle for [`Timeouts::idle`]; during a request the handler watches the body.
+//! New ones that have sent nothing and idle ones give way to others when there are too many.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::timeouts::Phase;
+use crate::store::budget::Budget;
+
+/// Bytes that a second of a body's or an answer's time must bring, after the first [`Timeouts::silence`]: a peer that moves a byte now and
+/// then would hold a connection for ever.
+pub const RATE_MIN: u32 = 16 * 1024;
+/// The same while others wait for the memory that the slow one holds.
+const RATE_MIN_WANTED: u32 = 16 * RATE_MIN;
+
+/// How long the server waits for a peer.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// From the first byte of a request head to its last.
+    pub head: Duration,
+    /// Between two requests of a connection.
+    pub idle: Duration,
+    /// Without a byte of a body sent, or of an answer taken.
+    pub silence: Duration,
+    /// For requests in progress when the server ends.
+    pub shutdown: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { head: seconds(5), idle: seconds(60), silence: seconds(10), shutdown: seconds(10) }
+    }
+}
+
+impl Timeouts {
+    /// How long `bytes` of a body or an answer may have taken, and the next one may take; less while memory is wanted.
+    #[must_use]
+    pub fn allowed(&self, bytes: usize, is_wanted: bool) -> Duration {
+        let seconds = bytes / if is_wanted { RATE_MIN_WANTED } else { RATE_MIN } as usize;
+        self.silence + Duration::from_secs(seconds as u64)
+    }
+}
+
+const HEAD: u8 = 0;
+const IDLE: u8 = 1;
+const REQUEST: u8 = 2;
+/// Connected, and nothing sent yet.
+const NEW: u8 = 3;
+
+/// Where idle times are counted from.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Where a connection stands; shared with the handler of its requests.
+#[derive(Debug, Clone)]
+pub struct Phase(Arc<SharedPhase>);
+
+#[derive(Debug)]
+struct SharedPhase {
+    phase: AtomicU8,
+    /// Microseconds after [`START`]: the beginning of the phase, if it is [`NEW`] or [`IDLE`].
+    idle_since: AtomicU64,
+}
+
+fn now() -> u64 {
+    u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Default for Phase {
+    fn default() -> Self {
+        Self(Arc::new(SharedPhase { phase: AtomicU8::new(NEW), idle_since: AtomicU64::new(now()) }))
+    }
+}
+
+impl Phase {
+    /// How long nothing was sent and nothing is owed; `None` while something is.
+    #[must_use]
+    pub fn idle_time(&self) -> Option<Duration> {
+        let since = matches!(self.get(), NEW | IDLE).then(|| self.0.idle_since.load(Ordering::Acquire))?;
+        Some(Duration::from_micros(now().saturating_sub(since)))
+    }
+
+    /// Nothing was ever sent.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.get() == NEW
+    }
+
+    fn get(&self) -> u8 {
+        self.0.phase.load(Ordering::Acquire)
+    }
+
+    /// Bytes have come; whether they are the first after a pause.
+    fn head_begins(&self) -> bool {
+        let step = |from: u8| self.0.phase.compare_exchange(from, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        // A new connection's time for its head runs already.
+        !step(NEW) && step(IDLE)
+    }
+
+    /// A request begins; it ends when what is returned is dropped.
+    #[must_use]
+    pub fn request(&self) -> RequestPhase {
+        self.0.phase.store(REQUEST, Ordering::Release);
+        RequestPhase(self.clone())
+    }
+}
+
+/// A request is being handled or answered.
+#[derive(Debug)]
+pub struct RequestPhase(Phase);
+
+impl Drop for RequestPhase {
+    fn drop(&mut self) {
+        let state = &self.0.0;
+        // Before the phase: who sees that the connection is idle must not find the time of the last pause.
+        state.idle_since.store(now(), Ordering::Release);
+        state.phase.store(IDLE, Ordering::Release);
+    }
+}
+
+/// A TCP stream with deadlines.
+#[derive(Debug)]
+pub struct TimeoutStream {
+    stream: TcpStream,
+    phase: Phase,
+    timeouts: Timeouts,
+    /// The phase that `read_deadline` was set for: head or idle.
+    waits_for: u8,
+    read_deadline: Pin<Box<Sleep>>,
+    write_deadline: Option<Pin<Box<Sleep>>>,
+    /// Since when the peer has not taken all that there was, and what it took since.
+    behind: Option<(Instant, usize)>,
+    /// What answers hold: who takes one slowly is left sooner while it is wanted.
+    answers: Budget,
+}
+
+impl TimeoutStream {
+    #[must_use]
+    pub fn new(stream: TcpStream, phase: Phase, timeouts: Timeouts, answers: Budget) -> Self {
+        let read_deadline = Box::pin(sleep_until(Instant::now() + timeouts.head));
+        Self { stream, phase, timeouts, waits_for: HEAD, read_deadline, write_deadline: None, behind: None, answers }
+    }
+
+    fn wait(&mut self, phase: u8, timeout: Duration) {
+        self.waits_for = phase;
+        self.read_deadline.as_mut().reset(Instant::now() + timeout);
+    }
+
+    /// Polled while nothing is there to read: the deadline of the phase.
+    fn poll_read_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let phase = self.phase.get();
+        if phase == REQUEST {
+            return Poll::Pending;
+        }
+        // The first wait after an answer; until then the deadline is that of the answered request's head.
+        if phase == IDLE && self.waits_for != IDLE {
+            self.wait(IDLE, self.timeouts.idle);
+        }
+        ready!(self.read_deadline.as_mut().poll(cx));
+        Poll::Ready(io::ErrorKind::TimedOut.into())
+    }
+
+    fn poll_write_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let now = Instant::now();
+        let (since, taken) = *self.behind.get_or_insert((now, 0));
+        // A peer that takes a byte now and then is left too.
+        let latest = (now + self.timeouts.silence).min(since + self.timeouts.allowed(taken, self.answers.is_wanted()));
+        let deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep_until(latest)));
+        ready!(deadline.as_mut().poll(cx));
+        Poll::Ready(io::ErrorKind::TimedOut.into())
+    }
+
+    fn outcome(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(outcome) = written {
+            // Whatever was taken, the next bytes have their time anew; the least rate counts on.
+            self.write_deadline = None;
+            if let (Some((_, taken)), Ok(bytes)) = (&mut self.behind, &outcome) {
+                *taken += bytes;
+            }
+            return Poll::Ready(outcome);
+        }
+        self.poll_write_deadline(cx).map(Err)
+    }
+}
+
+impl AsyncRead for TimeoutStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if Pin::new(&mut this.stream).poll_read(cx, buf)?.is_pending() {
+            return this.poll_read_deadline(cx).map(Err);
+        }
+        // The first bytes after a pause begin a head.
+        if this.phase.head_begins() {
+            this.wait(HEAD, this.timeouts.head);
+            this.behind = None;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for TimeoutStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write(cx, buf);
+        this.outcome(cx, written)
+    }
+
+    fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
+        this.outcome(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    }
+}
 
 /// Connections at a time. When as many are at work, more wait to be served.
 pub const CONNECTIONS_MAX: usize = 1024;

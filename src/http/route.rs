@@ -19,16 +19,12 @@ use hyper::{Method, Request, Response, StatusCode};
 use super::auth::{self, AuthError, Signature};
 use super::body::{self, BodyError};
 use super::compression::{self, Coding, ContentEncoding, InflateError};
-use super::connections::Connections;
-use super::dispatch::{self, Begun};
-use super::error::{self, Failure};
-use super::long_requests::LongRequests;
+use super::connections::{Connections, Phase, Timeouts};
+use super::dispatch::{self, Begun, LongRequests};
 use super::origin::{Gate, Named};
 use super::peer::Stranger;
-use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
+use super::reply::{self, AMZ_JSON, Failure, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::sigv4::{Signed, Verifier};
-use super::target;
-use super::timeouts::{Phase, Timeouts};
 use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
@@ -101,7 +97,7 @@ impl Service {
             reply.body = Vec::new();
         }
         if reply.reserve(&mut held.permit, &self.memory.answers).is_err() {
-            reply = error::body_reply(BodyError::Busy);
+            reply = reply::body_reply(BodyError::Busy);
         }
         let accepted = compression::accepted(header(&head, &ACCEPT_ENCODING));
         reply.into_response(&self.ids, held, accepted)
@@ -146,12 +142,12 @@ impl Service {
         let waits = head.headers.contains_key(EXPECT);
         let (sent, _held) = match body::read(incoming, self.timeouts, &self.memory.bodies, waits).await {
             Ok(read) => read,
-            Err(error) => return error::body_reply(error),
+            Err(error) => return reply::body_reply(error),
         };
         let Some(content_type) = content_type(head, !sent.is_empty()) else { return not_found() };
         let coding = match compression::content_encoding(header(head, &CONTENT_ENCODING)) {
             ContentEncoding::Identity => None,
-            ContentEncoding::Unknown => return error::reply(&Failure::ContentEncoding, None, content_type),
+            ContentEncoding::Unknown => return reply::failed(&Failure::ContentEncoding, None, content_type),
             ContentEncoding::Coded(coding) => Some(coding),
         };
         self.call(head, Body { sent, coding }, content_type, permit).await
@@ -193,14 +189,14 @@ impl Service {
     /// The API proper: everything from here on is answered in JSON.
     async fn call(self: &Arc<Self>, head: &Arc<Parts>, body: Body, content_type: HeaderValue, permit: &mut Permit) -> Reply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
-        let operation = target::parse(header(head, &X_AMZ_TARGET));
+        let operation = operation_of(header(head, &X_AMZ_TARGET));
         let outcome = caught(self.run(head, body, operation, permit)).await;
         let reply = match outcome {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),
             Err(failure) => {
                 self.count(&failure);
                 // Who is told without its operation is told without its prefix.
-                error::reply(&failure, operation.filter(|_| !self.bare_texts), content_type)
+                reply::failed(&failure, operation.filter(|_| !self.bare_texts), content_type)
             }
         };
         if let Some(started) = started {
@@ -355,4 +351,33 @@ fn preflight(head: &Parts) -> Reply {
         }
     }
     reply
+}
+
+/// Reads the header's value; upper and lower case count. `None` is no operation's.
+#[must_use]
+pub fn operation_of(header: Option<&str>) -> Option<&'static Operation> {
+    let (service, name) = header?.split_once('.')?;
+    protocol::find(name).filter(|operation| operation.service.target() == service)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        let check = |header: Option<&str>, expected: Option<&str>| {
+            assert_eq!(operation_of(header).map(|operation| operation.name), expected, "{header:?}");
+        };
+        check(Some("DynamoDB_20120810.PutItem"), Some("PutItem"));
+        check(Some("DynamoDB_20120810.UpdateTable"), Some("UpdateTable"));
+        check(Some("DynamoDB_20120810.ListGlobalTables"), Some("ListGlobalTables"));
+        check(Some("DynamoDBStreams_20120810.ListStreams"), Some("ListStreams"));
+        check(Some("DynamoDB_20120810.ListStreams"), None);
+        check(Some("DynamoDBStreams_20120810.PutItem"), None);
+        check(Some("DynamoDB_20120810.putitem"), None);
+        check(Some("DynamoDB_20111205.PutItem"), None);
+        check(Some("PutItem"), None);
+        check(None, None);
+    }
 }

@@ -16,13 +16,13 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
 use super::connections::{Connections, Slot};
-use super::long_requests::LongRequests;
+use super::connections::{TimeoutStream, Timeouts};
+use super::dispatch::LongRequests;
 use super::origin::Gate;
 use super::peer::{self, Stranger};
 use super::reply::RequestIds;
 use super::route::{HEAD_BYTES_MAX, Service};
 use super::sigv4::{Credentials, Verifier};
-use super::timeouts::{TimeoutStream, Timeouts};
 use crate::database::Database;
 use crate::model::clock::{Clock, SystemClock};
 use crate::store::budget::Memory;

@@ -4,6 +4,10 @@
 //! the hash of the body as sent. `Host`, the target and the date must be among the signed headers, else somebody who saw one
 //! request could send another. Any region is taken, as a local database has none of its own.
 
+#[cfg(test)]
+#[path = "sigv4_tests.rs"]
+mod tests;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -11,11 +15,12 @@ use std::sync::Arc;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::HeaderMap;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest as _, Sha256};
 
-use super::authorization;
-use super::sign_time::SignTime;
+use crate::codec::calendar;
 use crate::model::clock::Clock;
 
 /// How far a request's date may be from ours.
@@ -140,7 +145,7 @@ impl Verifier {
         Self { credentials, clock }
     }
 
-    /// Checks a request whose signature has all its parts (see [`super::auth::check`]).
+    /// Checks a request whose signature has all its parts (see [`crate::http::auth::check`]).
     ///
     /// # Errors
     /// [`SignatureError`], the first in the service's order; `Mismatch` does not say of what.
@@ -226,7 +231,7 @@ impl Claim {
             Some(authorization) => {
                 let algorithm = authorization.split(' ').next().unwrap_or_default();
                 let parameter = |name: &str| {
-                    let found = authorization::parameters(authorization).find(|(key, _)| *key == name);
+                    let found = parameters(authorization).find(|(key, _)| *key == name);
                     found.map_or_else(String::new, |(_, value)| value.to_owned())
                 };
                 let date_header = if request.headers.contains_key("x-amz-date") { "x-amz-date" } else { "date" };
@@ -347,6 +352,112 @@ fn hmac(key: &[u8], text: &str) -> Hmac<Sha256> {
     mac
 }
 
+/// Seconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SignTime(u64);
+
+impl SignTime {
+    #[must_use]
+    pub fn at(seconds: u64) -> Self {
+        Self(seconds)
+    }
+
+    /// `20150830T123600Z`, or as a `Date` header has it: `Sun, 30 Aug 2015 12:36:00 GMT`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let basic = DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok().and_then(Self::of).filter(|time| time.to_string() == text);
+        basic.or_else(|| Self::parse_http(text))
+    }
+
+    fn parse_http(text: &str) -> Option<Self> {
+        let (_weekday, rest) = text.trim().split_once(char::is_whitespace)?;
+        let (date, "GMT" | "UTC" | "+0000" | "-0000") = rest.rsplit_once(char::is_whitespace)? else { return None };
+        Self::of(DateTime::strptime("%d %b %Y %H:%M:%S", date).ok()?)
+    }
+
+    fn of(moment: DateTime) -> Option<Self> {
+        let seconds = Offset::UTC.to_timestamp(moment).ok()?.as_second();
+        u64::try_from(seconds).ok().map(Self)
+    }
+
+    #[must_use]
+    pub fn seconds(self) -> u64 {
+        self.0
+    }
+
+    #[must_use]
+    pub fn later(self, seconds: u64) -> Self {
+        Self(self.0.saturating_add(seconds))
+    }
+
+    #[must_use]
+    pub fn earlier(self, seconds: u64) -> Self {
+        Self(self.0.saturating_sub(seconds))
+    }
+
+    /// `20150830`.
+    #[must_use]
+    pub fn day(self) -> String {
+        self.to_string().split('T').next().unwrap_or_default().to_owned()
+    }
+}
+
+impl fmt::Display for SignTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&calendar::basic(self.0.saturating_mul(1000)))
+    }
+}
+
+/// Names and values in an `Authorization` header, which commas, blanks or both may part.
+pub fn parameters(header: &str) -> impl Iterator<Item = (&str, &str)> {
+    let members = header.split_once(' ').map_or("", |(_, members)| members);
+    // By bytes: the ones that part are ASCII, and no part of another character is.
+    let parts = members.as_bytes().split(|byte| matches!(byte, b',' | b' ' | b'\t'));
+    parts.filter_map(|part| std::str::from_utf8(part).ok()?.split_once('='))
+}
+
 #[cfg(test)]
-#[path = "sigv4_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<u64>) {
+        assert_eq!(SignTime::parse(text).map(SignTime::seconds), expected, "{text}");
+    }
+
+    #[test]
+    fn times_are_read_in_both_forms() {
+        check("19700101T000000Z", Some(0));
+        check("20150830T123600Z", Some(1_440_938_160));
+        check("Sun, 30 Aug 2015 12:36:00 GMT", Some(1_440_938_160));
+        check("Sun, 30 Aug 2015 12:36:00 -0000", Some(1_440_938_160));
+        check("20240229T235959Z", Some(1_709_251_199));
+        check("20000301T000000Z", Some(951_868_800));
+        for bad in [
+            "",
+            "20150830T123600",
+            "2015-08-30T12:36:00Z",
+            "20151330T123600Z",
+            "+2150830T123600Z",
+            "2150830T123600Z",
+            "20150231T123600Z",
+            "19691231T235959Z",
+            "99999999T999999Z",
+        ] {
+            check(bad, None);
+        }
+        for bad in
+            ["Sun, 30 Foo 2015 12:36:00 GMT", "Sun, 30 Aug 2015 12:36 GMT", "Sun, 30 Aug 2015 12:36:00 CET", "TZ", "ééééT123456Z"]
+        {
+            check(bad, None);
+        }
+    }
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        for days in (0..80_000).step_by(13) {
+            let time = SignTime::at(days * 86_400 + 12_345);
+            assert_eq!(SignTime::parse(&time.to_string()), Some(time));
+        }
+    }
+}

@@ -1,5 +1,7 @@
-//! Looking at what a table or index has. It is free: no units, no heat, no throttling, no metrics ([`Browse::look`]).
+//! Looking at what a table or index has. It is free: no units, no heat, no throttling, no metrics ([`Browse::look`]). And how numbers are
+//! spread: exact counts of each size, so that a mean never hides the largest.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use crate::codec::row::Row;
@@ -67,5 +69,101 @@ fn pages(
         if going?.is_break() || request.exclusive_start_key.is_none() {
             return Ok(());
         }
+    }
+}
+
+/// How many have how much. The different sizes of `n` things that have `m` together are at most `√2m`, and those of items 409,600:
+/// it stays small however many things there are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Spread {
+    /// Things by their size.
+    things: BTreeMap<u64, u64>,
+    pub count: u64,
+    pub sum: u64,
+}
+
+impl Spread {
+    pub fn add(&mut self, size: u64) {
+        *self.things.entry(size).or_default() += 1;
+        self.count += 1;
+        self.sum += size;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        other.things.iter().for_each(|(size, things)| *self.things.entry(*size).or_default() += things);
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
+    /// The size that so many percent do not exceed; 0 of nothing.
+    #[must_use]
+    pub fn percentile(&self, percent: u64) -> u64 {
+        let rank = (self.count * percent).div_ceil(100).max(1);
+        let mut before = 0;
+        let place = self.things.iter().find(|(_, things)| {
+            before += *things;
+            before >= rank
+        });
+        place.map_or(0, |(size, _)| *size)
+    }
+
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.things.last_key_value().map_or(0, |(size, _)| *size)
+    }
+
+    /// How many have at least so much.
+    #[must_use]
+    pub fn at_least(&self, size: u64) -> u64 {
+        self.things.range(size..).map(|(_, things)| things).sum()
+    }
+
+    /// The part of everything, in rounded percent, that the largest of them have: so many percent of them, at least one.
+    #[must_use]
+    pub fn percent_of_largest(&self, percent: u64) -> u64 {
+        let mut left = (self.count * percent / 100).max(1);
+        let mut has = 0;
+        for (size, things) in self.things.iter().rev() {
+            let taken = left.min(*things);
+            has += size * taken;
+            left -= taken;
+            if left == 0 {
+                break;
+            }
+        }
+        (has * 100 + self.sum / 2).checked_div(self.sum).unwrap_or(0)
+    }
+
+    /// Counts by powers of two: the first size of each class and how many are in it, without empty ones at both ends.
+    #[must_use]
+    pub fn classes(&self) -> Vec<(u64, u64)> {
+        let class = |size: u64| size.max(1).ilog2();
+        let (Some((least, _)), most) = (self.things.first_key_value(), self.max()) else { return Vec::new() };
+        let of = |number: u32| {
+            let first = 1_u64 << number;
+            // Those of no size are with those of one.
+            (first, self.at_least(if number == 0 { 0 } else { first }) - self.at_least(first.saturating_mul(2)))
+        };
+        (class(*least)..=class(most)).map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_maxima_and_what_the_largest_have() {
+        let mut spread = Spread::default();
+        assert_eq!((spread.percentile(50), spread.max(), spread.percent_of_largest(1), spread.classes()), (0, 0, 0, vec![]));
+        (0..99).for_each(|_| spread.add(3));
+        spread.add(703);
+        assert_eq!((spread.count, spread.sum, spread.percentile(50), spread.percentile(99)), (100, 1000, 3, 3));
+        assert_eq!((spread.max(), spread.percentile(100), spread.percent_of_largest(1)), (703, 703, 70));
+        assert_eq!((spread.at_least(3), spread.at_least(4), spread.at_least(704)), (100, 1, 0));
+        assert_eq!(spread.percent_of_largest(51), 85);
+        assert_eq!((spread.classes().first(), spread.classes().last()), (Some(&(2, 99)), Some(&(512, 1))));
+        spread.add(0);
+        assert_eq!(spread.classes().first(), Some(&(1, 1)));
     }
 }

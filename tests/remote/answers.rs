@@ -8,7 +8,7 @@ use std::time::Duration;
 use ddbfs::database::caller::{self, Releases};
 use ddbfs::database::copies::batches::put_all;
 use ddbfs::database::copies::compare::Comparison;
-use ddbfs::database::copies::tally::Tally;
+use ddbfs::database::copies::scan::Tally;
 use ddbfs::database::copies::{Side, definition};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{Answer, Client, RemoteDatabase, RemoteOptions, Service};

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use ddbfs::codec::metrics::{capacity, prices};
 use ddbfs::database::layout::Layout;
+use ddbfs::database::remote::budget::RemoteLayout;
 use ddbfs::database::remote::budget::{Limits, Meter};
-use ddbfs::database::remote::layout::RemoteLayout;
 use ddbfs::database::remote::{Answer, Service};
 use ddbfs::model::error::RemoteError;
 use ddbfs::model::{Error, TableName};

@@ -1,14 +1,13 @@
-//! `ddbfs top`: a live look at a mount from its own files, in a terminal or once as text.
+//! `ddbfs top`: a live look at a mount from its own files, in a terminal or once as text. A thread reads the mount, which may take as long as
+//! it likes; this one draws and hears of keys at once.
 //!
 //! ```text
 //! find.rs     which mount, and does it answer      state.rs   rows, order, filter, choice; what keys do
-//! read.rs     files to readings                    screen.rs  the state drawn       live.rs  the terminal
-//! figures.rs  figures as text                      plain.rs   a look as text
+//! read.rs     files to readings                    screen.rs  the state drawn
+//! plain.rs    figures as text, a look as text
 //! ```
 
-mod figures;
 mod find;
-mod live;
 mod plain;
 mod read;
 mod screen;
@@ -17,16 +16,20 @@ mod state;
 mod tests;
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::time::Instant;
 
-use clap::Args;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use self::find::Files;
-use self::read::{Details, Units};
-use self::state::{Sort, State};
-use super::outcome::{CliError, Outcome, tell};
+use super::outcome::tell;
+use super::prelude::*;
 use crate::model::layout::Window;
+use find::Files;
+use read::{Details, Readings, Units};
+use state::{Sort, State, Then};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -77,7 +80,7 @@ pub fn run(args: TopArgs) -> Result<Outcome, CliError> {
     if args.once || !io::stdout().is_terminal() {
         return once(files, state);
     }
-    live::run(files, state, args.interval)
+    watch(files, state, args.interval)
 }
 
 fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
@@ -95,5 +98,206 @@ fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
     match &state.trouble {
         Some(trouble) => Err(CliError::Message(format!("not all could be read: {trouble}"))),
         None => Ok(Outcome::Done),
+    }
+}
+
+/// How long a key may wait to be heard, at most.
+const POLL: Duration = Duration::from_millis(50);
+/// How often is looked whether the terminal still is one.
+const WATCH: Duration = Duration::from_millis(500);
+/// Without anything new for so many intervals, the mount is said not to answer.
+const INTERVALS_SILENT: u32 = 3;
+/// Of the time that passes, reading takes a fifth at most: the partitions of a large table are counted for it.
+const PAUSE_OF_READING: u32 = 4;
+
+/// What the reading thread sends.
+enum Seen {
+    Tables(Readings, Instant),
+    Details(Details),
+    Failed(String),
+}
+
+/// Of which table or index details are wanted, if of any.
+type Wanted = Option<(String, Window)>;
+
+/// Shows a mount until it is left.
+pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outcome, CliError> {
+    let is_ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&is_ended)).map_err(CliError::io("cannot catch signals"))?;
+    }
+    let (ask, wanted) = channel();
+    let (send, seen) = channel();
+    // Silence is told of, and left to the person.
+    files.waits = true;
+    std::thread::spawn(move || read_on(&mut files, interval, &wanted, &send));
+    std::thread::spawn(end_with_terminal);
+    let mut terminal = Screen::begin().map_err(CliError::io("cannot use the terminal"))?;
+    let mut live = Live { state, ask, asked: None, seen, last: None, newest: Instant::now(), interval };
+    let ended = live.turn(&mut terminal, &is_ended);
+    end_if_closed();
+    ended.map(|()| Outcome::Done)
+}
+
+/// Waiting for a key never ends on a terminal that was closed, and takes all of a processor.
+fn end_with_terminal() {
+    loop {
+        end_if_closed();
+        std::thread::sleep(WATCH);
+    }
+}
+
+/// A terminal that was closed can neither be given back nor told anything; trying to is a panic.
+fn end_if_closed() {
+    if !io::stdout().is_terminal() {
+        std::process::exit(1);
+    }
+}
+
+/// The terminal while it is ours; given back when dropped. A panic gives it back too.
+struct Screen(DefaultTerminal);
+
+impl Screen {
+    fn begin() -> io::Result<Self> {
+        ratatui::try_init().map(Self).inspect_err(|_| ratatui::restore())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+struct Live {
+    state: State,
+    ask: Sender<Wanted>,
+    asked: Wanted,
+    seen: Receiver<Seen>,
+    /// When the tables that are shown were read.
+    last: Option<Instant>,
+    /// When anything came.
+    newest: Instant,
+    interval: Duration,
+}
+
+impl Live {
+    fn turn(&mut self, screen: &mut Screen, is_ended: &AtomicBool) -> Result<(), CliError> {
+        let failed = |error| CliError::io("cannot use the terminal")(error);
+        let mut is_stale = true;
+        while !is_ended.load(Ordering::Relaxed) {
+            if is_stale {
+                screen.0.draw(|frame| screen::draw(frame, &self.state)).map_err(failed)?;
+            }
+            is_stale = event::poll(POLL).map_err(failed)?;
+            if is_stale && self.heard(&event::read().map_err(failed)?) == Then::Leave {
+                return Ok(());
+            }
+            is_stale |= self.take()?;
+            if is_stale {
+                self.ask_for_chosen();
+            }
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, event: &Event) -> Then {
+        match event {
+            Event::Key(key) if key.is_press() || key.is_repeat() => self.state.press(*key),
+            _ => Then::Stay,
+        }
+    }
+
+    /// Takes what was read meanwhile; is there anything new to show?
+    fn take(&mut self) -> Result<bool, CliError> {
+        let mut is_new = false;
+        loop {
+            match self.seen.try_recv() {
+                Ok(seen) => self.see(seen),
+                Err(TryRecvError::Empty) => return Ok(self.told_silence() || is_new),
+                Err(TryRecvError::Disconnected) => {
+                    return Err(CliError::Message("what reads the mount has ended, see above; begin again".to_owned()));
+                }
+            }
+            is_new = true;
+        }
+    }
+
+    fn see(&mut self, seen: Seen) {
+        self.newest = Instant::now();
+        match seen {
+            Seen::Tables(readings, at) => {
+                let seconds = self.last.map(|last| at.duration_since(last).as_secs_f64());
+                self.state.see(readings, seconds);
+                self.last = Some(at);
+            }
+            Seen::Details(details) => self.state.details = Some(details),
+            Seen::Failed(why) => self.state.trouble = Some(why),
+        }
+    }
+
+    /// Says so, and for how long, when nothing comes.
+    fn told_silence(&mut self) -> bool {
+        let silence = self.newest.elapsed();
+        let told = format!("no answer for {} seconds", silence.as_secs());
+        let is_news = silence > self.interval * INTERVALS_SILENT && self.state.trouble.as_ref() != Some(&told);
+        if is_news {
+            self.state.trouble = Some(told);
+        }
+        is_news
+    }
+
+    fn ask_for_chosen(&mut self) {
+        let wanted = self.state.chosen().map(|row| (row.reading.path.clone(), self.state.window));
+        if wanted != self.asked {
+            // Nobody hears when the thread has ended, which the next take() finds.
+            let _ = self.ask.send(wanted.clone());
+            self.asked = wanted;
+        }
+    }
+}
+
+/// Reads tables each interval, and details also when others are wanted; until nobody listens.
+fn read_on(files: &mut Files, interval: Duration, wanted: &Receiver<Wanted>, seen: &Sender<Seen>) {
+    let mut of: Wanted = None;
+    loop {
+        let began = Instant::now();
+        if seen.send(tables(files)).is_err() || seen_details(files, of.as_ref(), seen).is_err() {
+            return;
+        }
+        let mut next = began + interval.max(began.elapsed() * PAUSE_OF_READING);
+        loop {
+            match wanted.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(newest) => {
+                    // Only the last of several that came meanwhile.
+                    of = wanted.try_iter().last().unwrap_or(newest);
+                    let began = Instant::now();
+                    if seen_details(files, of.as_ref(), seen).is_err() {
+                        return;
+                    }
+                    next = next.max(Instant::now() + began.elapsed() * PAUSE_OF_READING);
+                }
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+}
+
+fn tables(files: &mut Files) -> Seen {
+    let at = Instant::now();
+    match read::all(files) {
+        Ok(readings) => Seen::Tables(readings, at),
+        Err(error) => Seen::Failed(find::refused(&files.root, error).to_string()),
+    }
+}
+
+/// An error when nobody listens.
+fn seen_details(files: &mut Files, of: Option<&(String, Window)>, seen: &Sender<Seen>) -> Result<(), ()> {
+    let Some((path, window)) = of else { return Ok(()) };
+    match read::details(files, path, *window) {
+        Ok(details) => seen.send(Seen::Details(details)).map_err(drop),
+        // The next look at the tables tells of it.
+        Err(_) => Ok(()),
     }
 }

@@ -1,8 +1,9 @@
-//! A look as aligned text, for scripts: a line begins with what it tells of, and has no blanks but between its columns. Without a figure there is `-`.
+//! Figures as a person reads them; and a look as aligned text, for scripts: a line begins with what it tells of, and has no blanks but
+//! between its columns. Without a figure there is `-`.
 
+use indicatif::BinaryBytes;
 use ratatui::text::Span;
 
-use super::figures::{NONE, given, maybe, rate};
 use super::read::{Details, Spending};
 use super::state::Row;
 
@@ -122,4 +123,58 @@ fn shape(lines: &[&Vec<String>], place: usize) -> (usize, bool) {
     let cells = lines.iter().filter_map(|line| line.get(place));
     let width = cells.clone().map(|cell| Span::raw(cell).width()).max().unwrap_or(0);
     (width, cells.skip(1).all(|cell| cell == NONE || cell.parse::<f64>().is_ok()))
+}
+
+/// What there is no figure for.
+pub const NONE: &str = "-";
+
+/// Units a second, milliseconds: three digits or more.
+pub fn rate(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        value if value < 10.0 => format!("{value:.2}"),
+        value if value < 100.0 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// The same of what may not be known.
+pub fn maybe(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), rate)
+}
+
+/// What was given in advance, a whole number.
+pub fn given(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), |value| value.to_string())
+}
+
+/// `1.50 KiB`
+pub fn bytes(count: u64) -> String {
+    BinaryBytes(count).to_string()
+}
+
+/// Eighths of a cell.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// A bar of so much of `width` cells, in eighths; what is more than all is all, and what is not nothing shows.
+pub fn bar(fraction: f64, width: u16) -> String {
+    let whole = f64::from(width) * 8.0;
+    let least = if fraction > 0.0 { 1.0 } else { 0.0 };
+    let wanted = (fraction * whole).max(least);
+    // Counted up, as there is no exact conversion of a fraction.
+    let eighths = (0..usize::from(width) * 8).zip(1_u32..).take_while(|(_, upper)| f64::from(*upper) <= wanted.round()).count();
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short_and_bars_are_of_eighths() {
+        let rates = [(0.0, "0"), (0.066, "0.07"), (9.5, "9.50"), (42.25, "42.2"), (999.6, "1000"), (12_345.0, "12345")];
+        rates.iter().for_each(|(value, expected)| assert_eq!(rate(*value), *expected));
+        let bars = [(0.0, ""), (0.001, "▏"), (0.5, "██"), (0.53, "██▏"), (1.0, "████"), (7.0, "████")];
+        bars.iter().for_each(|(fraction, expected)| assert_eq!(bar(*fraction, 4), *expected, "{fraction}"));
+    }
 }

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as Cells, Table, TableState};
 
-use super::figures::{bar, bytes, given, maybe, rate};
+use super::plain::{bar, bytes, given, maybe, rate};
 use super::read::{Details, HotKey, Partition};
 use super::state::{Row, SORTS, Sort, State};
 

@@ -10,18 +10,19 @@
 //!
 //! What is answered from here consumes no capacity. It is no faster than the database beneath, which reads from memory.
 
-mod items;
-mod pages;
-mod passed;
-mod timed;
+mod memory;
 
-use std::sync::Arc;
-
-use items::ItemCache;
-use pages::PageCache;
-
-use crate::database::{Browse, CacheCounters};
+use super::item_writes::{Effect, ItemWrite, item_writes};
+use super::layout::Layout;
+use super::prelude::*;
+use super::{BatchRows, Browse, CacheCounters, Done, Rows};
+use crate::codec::row::Row;
+use crate::model::api::{
+    BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse, QueryRequest, ScanRequest,
+    TableKeys,
+};
 use crate::model::clock::Clock;
+use memory::{Cached, Fill, ItemCache, PageCache, PageKey};
 
 /// `record-ttl-millis` and `query-ttl-millis` of a DAX parameter group.
 pub const TTL_MS_DEFAULT: u64 = 300_000;
@@ -71,5 +72,195 @@ impl CachedDatabase {
     pub fn counters(&self) -> CacheCounters {
         let ((item_hits, item_misses), (query_hits, query_misses)) = (self.items.counts(), self.pages.counts());
         CacheCounters { item_hits, item_misses, query_hits, query_misses }
+    }
+}
+
+/// What a write leaves in the place of an item.
+struct Left(Option<Item>);
+
+impl Database for CachedDatabase {
+    fn start(&self, call: Call) {
+        match call {
+            Call::GetItem(request, done) => self.get(request, done),
+            Call::CreateTable(request, done) => {
+                // One of that name may have been dropped past this cache; its items would be the new table's.
+                self.forget_table(&request.table_name);
+                self.inner.start(Call::CreateTable(request, done));
+            }
+            Call::DeleteTable(request, done) => {
+                let table = request.table_name.clone();
+                let deleted = self.inner.delete_table(request);
+                // After the delete, which also voids the reads under way: before, they would leave items of a table that is gone.
+                self.forget_table(&table);
+                done.tell(deleted);
+            }
+            call => match self.written(&call) {
+                written if written.is_empty() => self.inner.start(call),
+                written => self.write(call, written),
+            },
+        }
+    }
+
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        if request.fault.is_some() {
+            return self.inner.batch_get_rows(request, rows);
+        }
+        let mut asked = BatchGetItemRequest { request_items: Vec::new(), ..request.clone() };
+        // For each table asked for: its place in the request, and the misses.
+        let mut places: Vec<(usize, Vec<(Item, Fill)>)> = Vec::new();
+        let mut has_room = true;
+        let mut left_over = vec![Vec::new(); request.request_items.len()];
+        for (place, table) in request.request_items.iter().enumerate() {
+            let passes = table.consistent_read || table.projection_expression.is_some() || table.attributes_to_get.is_some();
+            let (mut keys, mut fills) = (Vec::new(), Vec::new());
+            for key in &table.keys {
+                if !has_room {
+                    left_over[place].push(key.clone());
+                    continue;
+                }
+                let cached = if passes { None } else { Some(self.items.get(&table.table_name, key)) };
+                match cached {
+                    Some(Cached::Hit(Some(item))) => has_room = rows(place, Row::Item(&item)),
+                    Some(Cached::Hit(None)) => {}
+                    Some(Cached::Miss(fill)) => {
+                        keys.push(key.clone());
+                        fills.push((key.clone(), fill));
+                    }
+                    None => keys.push(key.clone()),
+                }
+            }
+            if !keys.is_empty() {
+                asked.request_items.push(TableKeys { keys, ..table.clone() });
+                places.push((place, fills));
+            }
+        }
+        let tables = request.request_items.len();
+        let mut answer =
+            BatchGetItemPage { unprocessed_keys: left_over, consumed_capacity: vec![ConsumedCapacity::default(); tables] };
+        if asked.request_items.is_empty() {
+            return Ok(answer);
+        }
+        let mut found: Vec<Vec<Item>> = vec![Vec::new(); places.len()];
+        let mut failed = None;
+        let read = self.inner.batch_get_rows(&asked, &mut |at, row| {
+            let Some((place, fills)) = places.get(at) else { return true };
+            if !fills.is_empty() {
+                match row.to_item() {
+                    Ok(item) => found[at].push(item),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            rows(*place, row)
+        });
+        let page = match (read, failed) {
+            (Ok(page), None) => page,
+            (Ok(_), Some(error)) => return self.batch_failed(places, error.into()),
+            (Err(error), _) => return self.batch_failed(places, error),
+        };
+        for (at, (place, fills)) in places.into_iter().enumerate() {
+            let unprocessed = &page.unprocessed_keys[at];
+            for (key, fill) in fills {
+                if unprocessed.contains(&key) {
+                    self.items.abandon(&fill);
+                    continue;
+                }
+                let is_it = |item: &&Item| key.0.iter().all(|(name, value)| item.get(name) == Some(value));
+                self.items.fill(fill, found[at].iter().find(is_it).cloned());
+            }
+            answer.unprocessed_keys[place].extend_from_slice(unprocessed);
+            answer.consumed_capacity[place] = page.consumed_capacity[at].clone();
+        }
+        Ok(answer)
+    }
+
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        if request.consistent_read {
+            return self.inner.query_rows(request, rows);
+        }
+        self.pages.page(PageKey::Query(request.clone()), rows, |rows| self.inner.query_rows(request, rows))
+    }
+
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        if request.consistent_read {
+            return self.inner.scan_rows(request, rows);
+        }
+        self.pages.page(PageKey::Scan(request.clone()), rows, |rows| self.inner.scan_rows(request, rows))
+    }
+
+    fn layout(&self) -> Option<&dyn Layout> {
+        self.inner.layout()
+    }
+
+    fn cache_counters(&self) -> Option<CacheCounters> {
+        Some(self.counters())
+    }
+}
+
+impl CachedDatabase {
+    /// The key attributes of an item, by name; `None` where the item has no key of the table: the database will say so.
+    fn key_of(&self, table: &TableName, item: &Item) -> Option<Item> {
+        let schema = self.inner.schema(table).ok().flatten()?;
+        Some(item.key(&schema.key)?.to_item(&schema.key))
+    }
+
+    /// Starts a write; the item cache knows of it before who hears of the write and reads here.
+    fn write(&self, call: Call, written: Vec<(TableName, Item, Option<Left>)>) {
+        let items = Arc::clone(&self.items);
+        self.inner.start(call.heard(move |failure| {
+            for (table, key, left) in written {
+                match left {
+                    Some(Left(item)) if failure.is_none() => items.written(&table, key, item),
+                    // Whether it was carried out is not always known: what is not here is never stale.
+                    _ => items.forget(&table, key),
+                }
+            }
+        }));
+    }
+
+    /// The keys of the items of the cache that a call writes, and what it leaves of each where that is known.
+    fn written(&self, call: &Call) -> Vec<(TableName, Item, Option<Left>)> {
+        // What a batch left unprocessed is told by the answer, too late for the callback: nothing is remembered of several.
+        let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
+        let written = |write: ItemWrite<'_>| {
+            let (key, left) = match write.effect {
+                Effect::Put => (self.key_of(write.table, write.item)?, Some(Left(Some(write.item.clone())))),
+                Effect::Delete => (write.item.clone(), Some(Left(None))),
+                Effect::Update => (write.item.clone(), None),
+            };
+            Some((write.table.clone(), key, left.filter(|_| is_one)))
+        };
+        item_writes(call).into_iter().filter_map(written).collect()
+    }
+
+    /// A read of some attributes passes by: the cache holds whole items.
+    fn get(&self, request: GetItemRequest, done: Done<GetItemResponse>) {
+        if request.consistent_read || request.projection_expression.is_some() || request.attributes_to_get.is_some() {
+            return self.inner.start(Call::GetItem(request, done));
+        }
+        let fill = match self.items.get(&request.table_name, &request.key) {
+            Cached::Hit(item) => return done.tell(Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity::default() })),
+            Cached::Miss(fill) => fill,
+        };
+        let items = Arc::clone(&self.items);
+        let filled = done.after(move |outcome: Result<GetItemResponse, Error>| {
+            match &outcome {
+                Ok(response) => items.fill(fill, response.item.clone()),
+                Err(_) => items.abandon(&fill),
+            }
+            outcome
+        });
+        self.inner.start(Call::GetItem(request, filled));
+    }
+
+    fn forget_table(&self, table: &TableName) {
+        self.items.forget_table(table);
+        self.pages.forget_table(table);
+    }
+
+    fn batch_failed(&self, places: Vec<(usize, Vec<(Item, Fill)>)>, error: Error) -> Result<BatchGetItemPage, Error> {
+        for (_, fill) in places.iter().flat_map(|(_, fills)| fills) {
+            self.items.abandon(fill);
+        }
+        Err(error)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::mpsc;
 
-use super::tally::{Counts, Patience, is_throttled, patiently};
+use super::journal::Counts;
+use super::scan::{Patience, is_throttled, patiently};
 use super::{CopyError, Side};
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, Call, Done, PutItemRequest, TableWrites, WriteRequest};

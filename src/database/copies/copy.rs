@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::batches::{Rejected, put_all};
 use super::definition::{self, WatchIndex};
+use super::journal::Counts;
 use super::journal::{Head, Journal, JournalError, State};
-use super::tally::{Counts, Tally};
-use super::{CopyError, Side, segments};
+use super::scan::Tally;
+use super::{CopyError, Side, scan};
 use crate::database::caller;
 use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription};
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
@@ -200,7 +201,7 @@ impl Plan {
             journal.target(self.target()?)?;
         }
         tally.add(&state.counts);
-        segments::scan(&self.from, state.places, tally, &|segment, items, page| {
+        scan::scan(&self.from, state.places, tally, &|segment, items, page| {
             let mut counts = put_all(&self.to, items, rejected)?;
             counts.read_units = page.consumed_capacity.total();
             journal.page(segment, page.last_evaluated_key.as_ref(), counts)?;

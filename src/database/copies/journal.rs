@@ -15,7 +15,6 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::tally::Counts;
 use crate::codec::digest::{digest, hex};
 use crate::codec::dynamodb_json;
 use crate::model::Item;
@@ -56,6 +55,28 @@ pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
         let from = head.from.escape_debug();
         format!("{name} is not whole: a pull of {from} has not ended, and items and indexes are missing; the same `ddbfs pull` goes on with it")
     })
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Items read and, by a copy, put.
+    pub items: u64,
+    /// Read units of what was read.
+    pub read_units: f64,
+    /// Write units of what was put.
+    pub write_units: f64,
+    /// Items that the other side does not take.
+    pub rejected: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Self) {
+        self.items += other.items;
+        self.read_units += other.read_units;
+        self.write_units += other.write_units;
+        self.rejected += other.rejected;
+    }
 }
 
 /// Where a segment goes on.

@@ -10,9 +10,7 @@ pub mod compare;
 pub mod copy;
 pub mod definition;
 pub mod journal;
-pub mod segments;
-pub mod spill;
-pub mod tally;
+pub mod scan;
 
 use std::sync::Arc;
 

@@ -3,25 +3,21 @@
 //! ```text
 //! browse     what a mount asks, by the operations alone
 //! client     the operations as a Database: typed request -> body -> Service -> typed answer
-//! chains     that pages move on
 //! shards     the shards of a stream as one
-//! layout     what this mount consumed, as metrics
 //! service    what transports a body and brings the answer
-//! budget     a Service before another: limits, and what was spent             consumption  what a request consumed
+//! budget     a Service before another: limits, and what was spent, also as metrics             consumption  what a request consumed
 //! aws/       a Service over HTTP: credentials, signatures, time-outs, repeats
 //! ```
 
 pub mod aws;
 pub mod browse;
 pub mod budget;
-mod chains;
 pub mod client;
 mod consumption;
-pub mod layout;
 pub mod service;
 mod shards;
 
 pub use browse::{RemoteDatabase, RemoteOptions};
+pub use budget::RemoteLayout;
 pub use client::Client;
-pub use layout::RemoteLayout;
 pub use service::{Answer, Service};

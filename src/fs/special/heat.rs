@@ -15,7 +15,7 @@ use crate::codec::{
 };
 use crate::database::layout::Layout;
 use crate::fs::{node::index_of, open::prelude::*, source::items::is_flat};
-use crate::inspect::violations::table::cell;
+use crate::inspect::violations::cell;
 use crate::model::layout::{BigCollection, Busiest, CollectionWarning, HotKey, Load, SplitCandidate, ThrottleWarning, Window};
 
 /// Keys and collections that are told of.

@@ -1,7 +1,7 @@
 //! Rules on what the load seen would cost in each billing mode, and how well what is provisioned fits it.
 
 use super::facts::{Facts, SourceTraffic, Traffic};
-use super::point::{Advice, Level};
+use super::words::{Advice, Level};
 use super::words::{minute, percent, units};
 use crate::model::layout::{Billing, Load, SourceMetrics};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};

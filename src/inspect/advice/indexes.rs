@@ -1,7 +1,7 @@
 //! Rules on indexes.
 
 use super::facts::{Facts, IndexFacts};
-use super::point::{Advice, Level};
+use super::words::{Advice, Level};
 use super::words::{bytes, item_stem, names, percent, plural};
 use crate::codec::shown::{WORD_CHARS_MAX, markdown};
 use crate::database::EntryKey;

@@ -1,8 +1,8 @@
 //! Rules on partition keys.
 
 use super::facts::{Facts, IndexFacts, SourceFacts};
-use super::point::{Advice, Level};
 use super::values::{are_times, generated};
+use super::words::{Advice, Level};
 use super::words::{names, percent, plural, spread, value};
 use crate::codec::file_name;
 use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shards};

@@ -2,26 +2,22 @@
 //! and the rule it rests on (docs/requirements.md S-08 and the rules named).
 //!
 //! ```text
-//! facts/      what is read of the table: definition, counters, how things are spread, a sample of items, growth, traffic
+//! facts.rs    what is read of the table: definition, counters, how things are spread, a sample of items, growth, traffic
 //! keys.rs     rules on partition keys: cardinality, dominant values, times, sequences
 //! indexes.rs  rules on indexes: write capacity, projection, empty ones, violations
-//! sizes.rs    rules on the sizes of items
-//! growth.rs   rules on item collections that grow without end
+//! sizes.rs    rules on the sizes of items, and on item collections that grow without end
 //! traffic.rs  rules on what was asked for: hot keys, throttles, unused indexes, wasted reads
 //! cost.rs     rules on billing: what is provisioned, the mode
 //! values.rs   what key values look like
-//! words.rs    numbers, values and paths in text
-//! point.rs    one point of advice
+//! words.rs    one point of advice; numbers, values and paths in text
 //! report.rs   the advice as Markdown, and the facts that are no advice
 //! ```
 //! A rule is a function of the facts. It never changes anything, and reads a bounded part of a large table: it says how much.
 
 mod cost;
 pub mod facts;
-mod growth;
 mod indexes;
 mod keys;
-mod point;
 mod report;
 mod sizes;
 mod traffic;
@@ -29,9 +25,8 @@ mod values;
 mod words;
 
 pub use facts::Facts;
-pub use point::{Advice, Level};
 pub use report::markdown;
-pub use words::{not_whole, plural};
+pub use words::{Advice, Level, not_whole, plural};
 
 type Rule = fn(&Facts) -> Vec<Advice>;
 
@@ -46,7 +41,7 @@ const RULES: [Rule; 18] = [
     indexes::write_capacity,
     indexes::projection,
     indexes::empty,
-    growth::unbounded_collections,
+    sizes::unbounded_collections,
     sizes::near_full,
     sizes::outliers,
     traffic::unused_indexes,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::facts::WALKED_MAX;
 use super::keys::{Keyed, keyed};
 use super::words::{bytes, item_stem, names, not_whole, plural, spread};
-use super::{Advice, Facts, Level, advise, cost, growth, indexes};
+use super::{Advice, Facts, Level, advise, cost, indexes, sizes};
 use crate::model::schema::BillingMode;
 
 /// Characters of the longest bar.
@@ -73,7 +73,7 @@ fn told(facts: &Facts) -> Vec<String> {
     let content = facts.indexes.iter().map(|index| format!("Index {}: {}", index.schema.name, indexes::content(facts, index)));
     all.extend(content);
     all.extend(indexes::write_cost(facts));
-    all.extend(facts.growth.as_ref().map(|found| growth::fullest(facts, found)));
+    all.extend(facts.growth.as_ref().map(|found| sizes::fullest(facts, found)));
     all.extend(cost::load(facts));
     if facts.table.stats.entries > 0 {
         all.push(format!("`{}/heat.svg` has where the items lie, and what is asked of them.", schema.name));

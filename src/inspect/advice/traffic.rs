@@ -2,7 +2,7 @@
 
 use super::facts::{Facts, SourceTraffic, Traffic};
 use super::keys::{Keyed, keyed};
-use super::point::{Advice, Level};
+use super::words::{Advice, Level};
 use super::words::{minute, percent, plural, units, value};
 use crate::model::IndexKind;
 use crate::model::layout::{HotKey, Reads};

@@ -1,6 +1,6 @@
 //! What key values look like: times, ids, sequences.
 
-use crate::inspect::violations::table::cell;
+use crate::inspect::violations::cell;
 use crate::model::AttributeValue;
 
 /// How many times sparser than a plain sequence a sequence of numbers may be.

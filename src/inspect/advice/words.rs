@@ -1,12 +1,37 @@
-//! Numbers, values and paths as advice writes them.
+//! One point of advice, how much it matters, and numbers, values and paths as it writes them.
 
 use crate::codec::shown::{WORD_CHARS_MAX, markdown};
 use crate::codec::{calendar, file_name};
 use crate::database::EntryKey;
-use crate::inspect::spread::Spread;
-use crate::inspect::violations::table::cell;
+use crate::inspect::look::Spread;
+use crate::inspect::violations::cell;
 use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, TableName};
+
+/// How much a point matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// It will throttle, fail or cost a multiple under load.
+    Warning,
+    /// Cheaper or safer another way.
+    Hint,
+    /// Good to know.
+    Note,
+}
+
+/// One point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advice {
+    pub level: Level,
+    /// `table Orders`, `index by-status`
+    pub subject: String,
+    /// A sentence or two with the numbers.
+    pub finding: String,
+    /// The rule, and where DynamoDB's documentation has it.
+    pub rule: &'static str,
+    /// What to do. Paths are of the mount's root.
+    pub remedy: String,
+}
 
 /// Characters of a value that are shown.
 const VALUE_CHARS_MAX: usize = 60;

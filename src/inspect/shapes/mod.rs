@@ -2,32 +2,25 @@
 //! the sort key, how many items there are, how large, with which attributes, and in which indexes.
 //!
 //! ```text
-//! class.rs       what a part of a key is by its form: a number, a date, a UUID
-//! parts.rs       a key as parts
-//! tree.rs        which names are constants, learnt while keys are read
-//! shape.rs       what is counted of a pattern: sizes.rs, attributes.rs
-//! learn.rs       records to shapes; entries.rs: which indexes a record enters
-//! markdown.rs    the answer as a text; json.rs: for programs
+//! class.rs    a key as parts, and what a part is by its form: a number, a date, a UUID
+//! tree.rs     which names are constants, learnt while keys are read
+//! shape.rs    what is counted of a pattern: sizes and attributes
+//! learn.rs    records to shapes, and which indexes a record enters
+//! report.rs   the answer as a text, and for programs
 //! ```
 //! One pass over the records, which are not decoded, in bounded memory; of a large table a sample is read: strips of hash space, of equal width. It
 //! charges nothing. It sees a table that is written meanwhile as it is where it reads.
 
-mod attributes;
 mod class;
-mod entries;
-mod json;
 mod learn;
-mod markdown;
-mod parts;
+mod report;
 mod shape;
-mod sizes;
 mod tree;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-pub use json::json;
-pub use markdown::markdown;
+pub use report::{json, markdown};
 pub use shape::{Pattern, Shape};
 pub use tree::{PATHS_MAX, PATTERNS_MAX};
 

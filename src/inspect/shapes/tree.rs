@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::class::Class;
-use super::parts::{END, Part, kind_of_name, parts, without_number};
+use super::class::{END, Part, kind_of_name, parts, without_number};
 use super::shape::Shape;
 
 /// Paths kept while reading.

@@ -1,18 +1,31 @@
 //! Items that an index cannot hold: a key attribute of another type, too long, or empty.
 //!
 //! An index that is being made of them goes without these items, and once it is there every write of such an item is refused. The
-//! way to find and mend them is the one of the service's Violation Detector: detect writes a CSV table, a person fills in new values,
-//! correct reads it.
+//! way to find and mend them is the one of the service's Violation Detector: detect writes a CSV table (RFC 4180), a person fills in new
+//! values, correct reads it.
+//!
+//! ```text
+//! Table Hash Key, [Table Range Key,]
+//!   for each key attribute of the index, `Hash` or `Range`:
+//!     GSI Hash Key Value, GSI Hash Key Violation Type, GSI Hash Key Violation Description, GSI Hash Key Update Value(FOR USER),
+//! Delete Blank Attributes When Updating?(Y/N)
+//! ```
+//! The names are the Violation Detector's. The second and later attributes of a part are called `Hash Key 2` and so on. A string stands as
+//! it is, a number by its digits, a binary in base64, anything else as DynamoDB JSON.
 
-pub mod correct;
-pub mod detect;
-pub mod table;
+pub mod mend;
 
 use std::fmt;
+use std::io::{Read, Write};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use csv::StringRecord;
+
+use crate::codec::dynamodb_json;
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::schema::KeyType;
-use crate::model::{AttributeType, AttributeValue, IndexSchema, Item, Key, KeyAttribute};
+use crate::model::schema::{KeyAttributeType, KeyType};
+use crate::model::{AttributeType, AttributeValue, IndexSchema, Item, Key, KeyAttribute, KeySchema};
 
 /// The key attributes of an index that exists or is planned: HASH first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +118,206 @@ pub fn violation(index: &IndexKey, key: Key, item: &Item) -> Option<Violation> {
     };
     let parts: Vec<_> = index.attributes.iter().map(part).collect();
     parts.iter().any(Option::is_some).then_some(Violation { key, parts })
+}
+
+const TABLE_HASH: &str = "Table Hash Key";
+const TABLE_RANGE: &str = "Table Range Key";
+const DELETE_BLANK: &str = "Delete Blank Attributes When Updating?(Y/N)";
+
+/// The columns of one index key attribute, by the words before.
+struct Columns {
+    value: String,
+    kind: String,
+    description: String,
+    update: String,
+}
+
+fn columns(index: &IndexKey) -> Vec<Columns> {
+    let (mut hashes, mut ranges) = (0, 0);
+    let of = |(key_type, _): &(KeyType, KeyAttribute)| {
+        let (word, count) = match key_type {
+            KeyType::Hash => ("Hash", &mut hashes),
+            KeyType::Range => ("Range", &mut ranges),
+        };
+        *count += 1;
+        let name = if *count == 1 { format!("GSI {word} Key") } else { format!("GSI {word} Key {count}") };
+        Columns {
+            value: format!("{name} Value"),
+            kind: format!("{name} Violation Type"),
+            description: format!("{name} Violation Description"),
+            update: format!("{name} Update Value(FOR USER)"),
+        }
+    };
+    index.attributes.iter().map(of).collect()
+}
+
+/// A value as a cell of the table.
+#[must_use]
+pub fn cell(value: &AttributeValue) -> String {
+    match value {
+        AttributeValue::S(text) => text.clone(),
+        AttributeValue::N(number) => number.to_string(),
+        AttributeValue::B(bytes) => STANDARD.encode(bytes),
+        other => {
+            let mut text = Vec::new();
+            dynamodb_json::write_value(other, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
+    }
+}
+
+/// A cell as a value of this type.
+///
+/// # Errors
+/// A sentence: the cell holds no such value.
+pub fn value(cell: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, String> {
+    match attribute_type {
+        KeyAttributeType::S => Ok(AttributeValue::S(cell.to_owned())),
+        KeyAttributeType::N => cell.trim().parse().map(AttributeValue::N).map_err(|_| format!("{cell:?} is no number")),
+        KeyAttributeType::B => {
+            STANDARD.decode(cell.trim()).map(AttributeValue::B).map_err(|_| format!("{cell:?} is not base64, the form of a binary"))
+        }
+    }
+}
+
+/// Writes the table.
+#[derive(Debug)]
+pub struct TableWriter<W: Write> {
+    csv: csv::Writer<W>,
+    /// Write the values found, which may be long or private.
+    with_values: bool,
+}
+
+impl<W: Write> TableWriter<W> {
+    /// Writes the head.
+    ///
+    /// # Errors
+    /// The writer failed.
+    pub fn new(out: W, schema: &KeySchema, index: &IndexKey, with_values: bool) -> Result<Self, csv::Error> {
+        let mut csv = csv::Writer::from_writer(out);
+        let mut head = vec![TABLE_HASH.to_owned()];
+        head.extend(schema.sort.is_some().then(|| TABLE_RANGE.to_owned()));
+        for columns in columns(index) {
+            head.extend([columns.value, columns.kind, columns.description, columns.update]);
+        }
+        head.push(DELETE_BLANK.to_owned());
+        csv.write_record(head)?;
+        Ok(Self { csv, with_values })
+    }
+
+    /// Writes a row; the cells for the user are empty.
+    ///
+    /// # Errors
+    /// The writer failed.
+    pub fn row(&mut self, violation: &Violation) -> Result<(), csv::Error> {
+        let mut row = vec![cell(&violation.key.partition)];
+        row.extend(violation.key.sort.as_ref().map(cell));
+        for part in &violation.parts {
+            let (value, kind, description) = match part {
+                Some((value, fault)) => {
+                    let value = if self.with_values { cell(value) } else { String::new() };
+                    (value, fault.kind().to_owned(), fault.to_string())
+                }
+                None => Default::default(),
+            };
+            row.extend([value, kind, description, String::new()]);
+        }
+        row.push(String::new());
+        self.csv.write_record(row)
+    }
+
+    /// Everything is written out.
+    ///
+    /// # Errors
+    /// The writer failed.
+    pub fn finish(mut self) -> std::io::Result<()> {
+        self.csv.flush()
+    }
+}
+
+/// What a row asks to be done to one key attribute of the index.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Correction {
+    Leave,
+    Remove,
+    Set(AttributeValue),
+}
+
+/// A row that a person has filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub key: Key,
+    /// One for each attribute of [`IndexKey`].
+    pub changes: Vec<Correction>,
+}
+
+/// A row as it stands, and what it says or why it says nothing.
+pub type ReadRow = (StringRecord, Result<Row, String>);
+
+/// Reads a table: its head, then its rows.
+///
+/// # Errors
+/// A sentence: the head is not that of a table of violations of this index, or the file cannot be read.
+pub fn read<R: Read>(
+    input: R,
+    schema: &KeySchema,
+    index: &IndexKey,
+) -> Result<(StringRecord, impl Iterator<Item = ReadRow>), String> {
+    // The last cells are the user's, and a row may come back without them.
+    let mut csv = csv::ReaderBuilder::new().flexible(true).from_reader(input);
+    let head = csv.headers().map_err(|error| error.to_string())?.clone();
+    let at = |name: &str| {
+        head.iter().position(|column| column.trim() == name).ok_or_else(|| {
+            format!("the table has no column {name:?}; give the file that was written for this table and index, filled in")
+        })
+    };
+    let hash = (at(TABLE_HASH)?, schema.partition.attribute_type);
+    let range = match &schema.sort {
+        Some(attribute) => Some((at(TABLE_RANGE)?, attribute.attribute_type)),
+        None => None,
+    };
+    let blank = at(DELETE_BLANK)?;
+    let updates = columns(index).iter().map(|columns| at(&columns.update)).collect::<Result<Vec<_>, _>>()?;
+    let types: Vec<(usize, KeyType, KeyAttribute)> = updates
+        .into_iter()
+        .zip(&index.attributes)
+        .map(|(column, (key_type, attribute))| (column, *key_type, attribute.clone()))
+        .collect();
+    let rows = csv.into_records().map(move |record| match record {
+        Ok(record) => {
+            let row = parse(&record, (hash, range), blank, &types);
+            (record, row)
+        }
+        Err(error) => (StringRecord::new(), Err(error.to_string())),
+    });
+    Ok((head, rows))
+}
+
+type KeyColumn = (usize, KeyAttributeType);
+
+fn parse(
+    record: &StringRecord,
+    (hash, range): (KeyColumn, Option<KeyColumn>),
+    blank: usize,
+    updates: &[(usize, KeyType, KeyAttribute)],
+) -> Result<Row, String> {
+    let get = |column: usize| record.get(column).unwrap_or_default();
+    let partition = value(get(hash.0), hash.1)?;
+    let sort = range.map(|(column, attribute_type)| value(get(column), attribute_type)).transpose()?;
+    let removes = get(blank).trim().eq_ignore_ascii_case("y");
+    let change = |(column, key_type, attribute): &(usize, KeyType, KeyAttribute)| match get(*column) {
+        "" if removes => Ok(Correction::Remove),
+        "" => Ok(Correction::Leave),
+        text => {
+            let value = value(text, attribute.attribute_type)?;
+            match fault(*key_type, attribute, &value) {
+                Some(fault) => Err(format!("the new value of {} does not fit either: {fault}", attribute.name)),
+                None => Ok(Correction::Set(value)),
+            }
+        }
+    };
+    let changes = updates.iter().map(change).collect::<Result<_, _>>()?;
+    Ok(Row { key: Key { partition, sort }, changes })
 }
 
 #[cfg(test)]

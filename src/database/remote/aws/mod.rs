@@ -6,47 +6,39 @@
 //! | a lost answer leaves open whether a write was done | `repeat`: what may be asked twice, and how a write that was done is told from one that was refused |
 //! | an endpoint that hangs | every request, with all its repeats, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
 //! | who asked may be killed meanwhile | [`crate::database::caller`] is asked while it waits |
-//! | the kernel asks for a name again, in the same system call, when the answer was an error | who waited in vain is told so at once: `in_vain` |
+//! | the kernel asks for a name again, in the same system call, when the answer was an error | who waited in vain is told so at once: [`InVain`] |
 //! | the clock of this machine is wrong | a refusal for that says the right time, by which requests are signed from then on |
-//! | credentials end | `identity` fetches them again a minute before, and after the service called them expired |
+//! | credentials end | `place` fetches them again a minute before, and after the service called them expired |
 //!
 //! ```text
-//! options    what is given, what is missing      place      endpoint and region       identity    credentials
-//! message    requests, answers, faults           exchange   one request, one answer   throttling  said in the log
-//! repeat     what is asked again, and when       in_vain   what was, for who asks the same at once
+//! place    what is given, endpoint, region, credentials      exchange   one request, one answer
+//! repeat   what is asked again, and when
 //! ```
 
 mod exchange;
-mod identity;
-mod in_vain;
-mod message;
-mod options;
 mod place;
 mod repeat;
-mod throttling;
 
-pub use options::{AwsOptions, OpenError, TIMEOUT};
-
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-use self::exchange::Connections;
-use self::identity::Identities;
-use self::in_vain::InVain;
-use self::message::{Answer, Fault, Request};
-use self::place::Place;
-use self::repeat::{Attempts, Next};
-use self::throttling::Throttling;
-use super::service::{Answer as Body, Service};
+use super::service::{Answer as Body, Service, is_read};
+use crate::codec::digest::{Digest, digest};
 use crate::codec::wire::fault;
-use crate::database::caller;
+use crate::database::caller::{self, Caller, caller};
 use crate::model::Error;
 use crate::model::error::RemoteError;
+use exchange::{Answer, Connections, Fault, Request};
+pub use place::{AwsOptions, OpenError, TIMEOUT};
+use place::{Identities, Place};
+use repeat::{Attempts, Next, Why};
 
 /// A service that is asked over HTTP.
 #[derive(Debug)]
@@ -101,7 +93,7 @@ impl Aws {
             .enable_all()
             .build()
             .map_err(OpenError::Runtime)?;
-        let (place, identities) = runtime.block_on(identity::find(options))?;
+        let (place, identities) = runtime.block_on(place::find(options))?;
         let connections = Connections::new(&place, options.timeout)?;
         let asked = Asked {
             place,
@@ -209,5 +201,93 @@ impl Asked {
         let identity = self.identities.get().await.map_err(Fault::Unsent)?;
         let signed = exchange::sign(request, &self.place, &identity, self.skew.now()).map_err(Fault::Unsent)?;
         self.connections.send(signed, request.answer_bytes_max(), deadline).await
+    }
+}
+
+/// Who asks the same so soon is the kernel, not a program that tries again.
+const AT_ONCE: Duration = Duration::from_secs(3);
+/// Threads that wait at a time.
+const NOTED_MAX: usize = 64;
+
+/// A request of a thread.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Of {
+    thread: u32,
+    request: Digest,
+}
+
+/// Requests that were waited for in vain.
+#[derive(Debug, Default)]
+pub struct InVain(Mutex<VecDeque<(Of, Instant, Error)>>);
+
+impl InVain {
+    /// The request, if it reads and a program waits for it.
+    pub fn of(&self, operation: &str, body: &[u8]) -> Option<Of> {
+        let Some(Caller::Thread { id, .. }) = caller() else { return None };
+        is_read(operation).then(|| Of { thread: id, request: digest(&[operation.as_bytes(), body].concat()) })
+    }
+
+    /// It was waited for, and this came of it.
+    pub fn note(&self, of: Of, error: Error) {
+        let mut noted = self.0.lock();
+        noted.push_back((of, Instant::now(), error));
+        if noted.len() > NOTED_MAX {
+            noted.pop_front();
+        }
+    }
+
+    /// What came of it a moment ago; told once.
+    pub fn take(&self, of: &Of) -> Option<Error> {
+        let mut noted = self.0.lock();
+        noted.retain(|(_, at, _)| at.elapsed() < AT_ONCE);
+        let at = noted.iter().position(|(noted, ..)| noted == of)?;
+        noted.remove(at).map(|(.., error)| error)
+    }
+}
+
+/// So often at most.
+const SAID_EVERY: Duration = Duration::from_secs(10);
+
+/// Says in the log that the service throttles, not each time.
+#[derive(Debug, Default)]
+pub struct Throttling {
+    said: Mutex<Said>,
+    repeats: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Said {
+    at: Option<Instant>,
+    /// Since then.
+    count: u64,
+}
+
+impl Throttling {
+    /// Requests that were throttled and are asked again, so far.
+    pub fn repeats(&self) -> u64 {
+        self.repeats.load(Ordering::Relaxed)
+    }
+
+    /// One more, if that is why it is asked again.
+    pub fn count(&self, why: &Why) {
+        self.repeats.fetch_add(u64::from(why.throttled().is_some()), Ordering::Relaxed);
+    }
+
+    /// A request is tried again; says so if it was throttled.
+    pub fn say(&self, place: &Place, request: &Request, why: &Why) {
+        let Some(exception) = why.throttled() else { return };
+        let mut said = self.said.lock();
+        said.count += 1;
+        if said.at.is_some_and(|at| at.elapsed() < SAID_EVERY) {
+            return;
+        }
+        let count = std::mem::take(&mut said.count);
+        said.at = Some(Instant::now());
+        drop(said);
+        log::warn!(
+            "{place} throttles ({} times since this was said last): {exception} to {}; it is asked again",
+            count,
+            request.operation
+        );
     }
 }

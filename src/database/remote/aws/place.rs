@@ -1,10 +1,24 @@
-//! Where requests go: the endpoint, and the region that they are signed for.
+//! Where a service is and as whom it is asked: endpoint, region and credentials, found as AWS's own programs find them. Credentials are
+//! fetched again before they end.
 
 use std::fmt;
+use std::time::{Duration, SystemTime};
 
+use aws_config::default_provider::credentials::DefaultCredentialsChain;
+use aws_config::environment::region::EnvironmentVariableRegionProvider;
+use aws_config::imds::region::ImdsRegionProvider;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
+use aws_config::provider_config::ProviderConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
+use aws_smithy_http_client::tls;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use aws_smithy_runtime_api::client::identity::Identity;
+use aws_types::service_config::ServiceConfigKey;
 use hyper::Uri;
-
-use super::options::OpenError;
+use tokio::sync::Mutex;
 
 /// What is asked without a region where an endpoint is given: emulators take any.
 const ANY_REGION: &str = "us-east-1";
@@ -81,6 +95,208 @@ impl Place {
 fn legal(region: String) -> Result<String, OpenError> {
     let is_legal = !region.is_empty() && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if is_legal { Ok(region) } else { Err(OpenError::Region(region)) }
+}
+
+/// A request with all its repeats, unless told otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a service is and as whom it is asked. What is `None` is found as the AWS command line finds it.
+#[derive(Clone)]
+pub struct AwsOptions {
+    /// `http://` or `https://`, host and port.
+    pub endpoint: Option<String>,
+    pub region: Option<String>,
+    /// Of `~/.aws/config`; before what the environment says.
+    pub profile: Option<String>,
+    /// Access key and secret; before everything else.
+    pub keys: Option<(String, String)>,
+    /// Of a request, with all its repeats.
+    pub timeout: Duration,
+}
+
+impl Default for AwsOptions {
+    fn default() -> Self {
+        Self { endpoint: None, region: None, profile: None, keys: None, timeout: TIMEOUT }
+    }
+}
+
+/// Without the secret: what is printed for debugging ends in logs.
+impl std::fmt::Debug for AwsOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AwsOptions")
+            .field("endpoint", &self.endpoint)
+            .field("region", &self.region)
+            .field("profile", &self.profile)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a service cannot be asked at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("there is no thread for requests: {0}")]
+    Runtime(std::io::Error),
+    #[error("the endpoint {0:?} is no URL of a service: write for instance http://127.0.0.1:8000, without a path")]
+    Endpoint(String),
+    #[error(
+        "an endpoint has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give \
+         --profile"
+    )]
+    UserInfo,
+    #[error("no region is known: give --region, or set AWS_REGION, or region in the profile of ~/.aws/config")]
+    NoRegion,
+    #[error("{0:?} is no name of a region; one is for instance eu-central-1")]
+    Region(String),
+    #[error(
+        "there are no credentials for {place}: {why}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an emulator takes any), or give \
+         --profile, or log in with `aws sso login`"
+    )]
+    NoCredentials { place: String, why: String },
+    #[error(
+        "no certificates of authorities are found, so https:// cannot be trusted ({0}): install ca-certificates, or set SSL_CERT_FILE"
+    )]
+    Certificates(std::io::Error),
+}
+
+/// Credentials are fetched again so long before they end.
+const BEFORE_THEIR_END: Duration = Duration::from_secs(60);
+
+/// The credentials of now.
+#[derive(Debug)]
+pub struct Identities {
+    provider: SharedCredentialsProvider,
+    /// Held while others are fetched: one fetches for all.
+    known: Mutex<Option<Identity>>,
+}
+
+/// Endpoint, region and credentials.
+///
+/// # Errors
+/// What is missing.
+pub async fn find(options: &AwsOptions) -> Result<(Place, Identities), OpenError> {
+    let http = http_client();
+    let config = load(options, &http).await;
+    let place = find_place(options, &config, &http).await?;
+    let provider = provider(options, &place, &http).await;
+    let identities = Identities { provider, known: Mutex::new(None) };
+    let found = identities.get().await;
+    found.map_err(|why| OpenError::NoCredentials { place: place.to_string(), why })?;
+    Ok((place, identities))
+}
+
+/// For those who give credentials: SSO, STS, containers, machines.
+fn http_client() -> SharedHttpClient {
+    let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
+    aws_smithy_http_client::Builder::new().tls_provider(ring).build_https()
+}
+
+/// What environment and profile say.
+async fn load(options: &AwsOptions, http: &SharedHttpClient) -> SdkConfig {
+    let mut profile = ProfileFileRegionProvider::builder();
+    let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http.clone()).no_credentials();
+    if let Some(name) = &options.profile {
+        profile = profile.profile_name(name);
+        loader = loader.profile_name(name);
+    }
+    // Of this profile alone when it is named, as `aws --profile` does.
+    let environment = options.profile.is_none().then(EnvironmentVariableRegionProvider::new);
+    let given = match (&options.region, environment) {
+        (Some(region), _) => RegionProviderChain::first_try(Region::new(region.clone())),
+        (None, Some(environment)) => RegionProviderChain::first_try(environment).or_else(profile.build()),
+        (None, None) => RegionProviderChain::first_try(profile.build()).or_else(EnvironmentVariableRegionProvider::new()),
+    };
+    loader.region(given).load().await
+}
+
+async fn find_place(options: &AwsOptions, config: &SdkConfig, http: &SharedHttpClient) -> Result<Place, OpenError> {
+    let region = config.region().map(ToString::to_string);
+    if let Some(endpoint) = options.endpoint.clone().or_else(|| endpoint_of(config)) {
+        return Place::of_endpoint(&endpoint, region);
+    }
+    let region = match region {
+        Some(region) => Some(region),
+        // Of the machine that this runs on, if it is one of AWS's.
+        None => {
+            let configured = ProviderConfig::without_region().with_http_client(http.clone());
+            let machine = ImdsRegionProvider::builder().configure(&configured).build();
+            machine.region().await.map(|region| region.to_string())
+        }
+    };
+    let (is_fips, is_dual_stack) = (config.use_fips().unwrap_or(false), config.use_dual_stack().unwrap_or(false));
+    Place::of_region(region.ok_or(OpenError::NoRegion)?, is_fips, is_dual_stack)
+}
+
+/// `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or the same of the profile.
+fn endpoint_of(config: &SdkConfig) -> Option<String> {
+    let key = ServiceConfigKey::builder().service_id("DynamoDB").env("AWS_ENDPOINT_URL").profile("endpoint_url").build().ok()?;
+    let of_service = config.service_config().and_then(|service| service.load_config(key));
+    of_service.or_else(|| config.endpoint_url().map(str::to_owned)).filter(|endpoint| !endpoint.is_empty())
+}
+
+async fn provider(options: &AwsOptions, place: &Place, http: &SharedHttpClient) -> SharedCredentialsProvider {
+    let region = Some(Region::new(place.region.clone()));
+    let configured = ProviderConfig::without_region().with_region(region).with_http_client(http.clone());
+    if let Some((key, secret)) = &options.keys {
+        return SharedCredentialsProvider::new(Credentials::from_keys(key, secret, None));
+    }
+    match &options.profile {
+        // Whoever names a profile means it, whatever the environment holds.
+        Some(name) => {
+            let provider = ProfileFileCredentialsProvider::builder().profile_name(name).configure(&configured).build();
+            SharedCredentialsProvider::new(provider)
+        }
+        None => SharedCredentialsProvider::new(DefaultCredentialsChain::builder().configure(configured).build().await),
+    }
+}
+
+impl Identities {
+    /// Credentials that are good for the next request.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub async fn get(&self) -> Result<Identity, String> {
+        let mut known = self.known.lock().await;
+        if let Some(identity) = known.as_ref().filter(|identity| is_good(identity, BEFORE_THEIR_END)) {
+            return Ok(identity.clone());
+        }
+        match self.provider.provide_credentials().await {
+            Ok(credentials) => {
+                let identity = Identity::from(credentials);
+                *known = Some(identity.clone());
+                Ok(identity)
+            }
+            // Those of before may do until they end.
+            Err(error) => {
+                let last = known.as_ref().filter(|identity| is_good(identity, Duration::ZERO)).cloned();
+                last.ok_or_else(|| with_causes(&error))
+            }
+        }
+    }
+
+    /// The service says that they have ended.
+    pub async fn forget(&self) {
+        *self.known.lock().await = None;
+    }
+}
+
+fn is_good(identity: &Identity, before: Duration) -> bool {
+    identity.expiration().is_none_or(|end| SystemTime::now() + before < end)
+}
+
+/// What an error says, and what caused it: the outermost says little.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::message::{Answer, Fault, ON_FAILURE, Request, Words, object, random, words};
+use super::exchange::{Answer, Fault, ON_FAILURE, Request, Words, object, random, words};
 use super::place::Place;
 use crate::codec::dynamodb_json;
 use crate::codec::json::edit;
@@ -209,8 +209,8 @@ impl Why {
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::TOKEN;
     use super::*;
+    use crate::database::remote::aws::exchange::TOKEN;
 
     const CONDITIONAL: &str = r#"{"Item":{"p":{"S":"a"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(p)"}"#;
     const FAILED: &str = r#"{"__type":"x#ConditionalCheckFailedException","message":"m""#;

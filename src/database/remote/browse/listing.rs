@@ -1,13 +1,26 @@
 //! Listings: page after page, whoever asks in whatever portions. What a page has beyond a portion waits for the next one, and the page after
 //! it is asked for while the reader reads.
+//!
+//! Asked for before anybody wants it, as it is about to be, are files of a folder that are read one after the other, for longer than what
+//! was listed is good, by one Query for many a GetItem; and folders that are listed one after the other (`tar`, `find`, `grep -r`), never
+//! more of them than were listed so.
+//!
+//! Whoever would read all of a table or an index must stay below the limit of scans: nothing in the tree spends more by accident. What it
+//! would cost is told by counters that may be six hours old, so what it did cost is counted too, page after page.
+
+use std::ops::ControlFlow;
 
 use super::RemoteDatabase;
-use super::source::{Readable, keys_at};
-use super::walks::{Fetcher, Listed, Next, Row, Waiting, Walk};
+use super::pages::{Place, Stored, collection_place};
+use super::source::{self, Readable, keys_at};
+use super::walks::{Fetcher, Listed, Next, Row, Toll, UNITS_A_READ, Waiting, Walk, on_thread};
+use crate::codec::metrics::prices;
 use crate::database::prelude::*;
-use crate::database::{Entries, Position};
+use crate::database::{Entries, PartitionKey, Position};
+use crate::expr::SortRange;
 use crate::expr::read_request::ReadRequest;
-use std::ops::ControlFlow;
+use crate::model::Key;
+use crate::model::limits::READ_UNIT_BYTES;
 
 impl RemoteDatabase {
     /// Gives the rows of what `request` reads, strictly after `after`; `Break` ends it.
@@ -89,4 +102,130 @@ impl RemoteDatabase {
         walk.next = Next::From(start);
         Ok(walk)
     }
+}
+
+/// Items asked for at a time.
+const ITEMS_MAX: u32 = 1000;
+
+impl RemoteDatabase {
+    /// How many items from this one on are worth asking for, if it is one of many that were listed and are read in order.
+    pub(super) fn worth_reading(&self, place: &Place) -> Option<u32> {
+        let worth = self.readers.follow(place, self.options.clock.now_ms());
+        // No more than as many again: whoever ends here has cost no more than twice what was read.
+        (self.options.reads_ahead && worth > 0).then(|| worth.min(ITEMS_MAX))
+    }
+
+    /// An item, those that come after it being held.
+    pub(super) fn item_and_next(&self, table: &Readable, key: &Key, items: u32) -> Result<Option<Item>, Error> {
+        let here = key.sort.clone().map(SortRange::GreaterOrEqual);
+        let request = ReadRequest { limit: Some(items), ..table.query(&vec![key.partition.clone()], here) };
+        let (began, mut found) = (self.pages.begin(), None);
+        source::items(&*self.service, &request, &mut |item| {
+            let of = table.key_of(&item)?;
+            if of.base == *key {
+                found = Some(item);
+            } else {
+                let record = self.pages.record(&item, &table.key_names());
+                self.pages.keep(began, (table.source.clone(), of), Some(record), true);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+impl RemoteDatabase {
+    /// A folder is about to be listed: asks for those that come next.
+    pub(super) fn ask_siblings(&self, readable: &Readable, partition: &PartitionKey) {
+        if self.options.reads_ahead && !self.options.ttl.is_zero() {
+            self.siblings.follow(&readable.source, partition).into_iter().for_each(|next| self.ask_ahead(readable, next));
+        }
+    }
+
+    /// The first page of a folder, for whoever looks whether it is there and for whoever lists it.
+    fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
+        let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
+        let (service, pages) = (Arc::clone(&self.service), Arc::clone(&self.pages));
+        let (source, place) = (readable.source.clone(), collection_place(&readable.source, &partition));
+        let request = readable.query(&partition, None);
+        let fetcher = Fetcher { service, pages: Arc::clone(&pages), source: readable.clone(), request };
+        let landing = pages.asking(&place);
+        let fetched = on_thread(&self.walks.ahead, move || {
+            let began = pages.begin();
+            let fetched = fetcher.fetch(None);
+            let is_there = fetched.as_ref().map(|page| (!page.0.is_empty()).then(Stored::default)).map_err(Clone::clone);
+            if let Ok(is_there) = &is_there {
+                pages.keep(began, place, is_there.clone(), true);
+            }
+            if let Some(landing) = landing {
+                landing.land(is_there);
+            }
+            fetched
+        });
+        let Some(fetched) = fetched else { return self.siblings.not_asked(&source, &partition) };
+        let listed = Listed::Entries(Entries::Collection { partition, sort_prefix: None });
+        let walk = Walk { next: Next::Ahead(fetched), ..Walk::default() };
+        self.walks.put(Waiting { source, listed, after: None, at_ms, own_writes, walk });
+    }
+}
+
+impl RemoteDatabase {
+    /// May all of this be read, or the first `items` of it? By what DescribeTable says of its size, which may be six hours old.
+    ///
+    /// # Errors
+    /// `Budget`, with what it would cost and what helps.
+    pub(super) fn admit(&self, source: &Readable, items: Option<u32>) -> Result<(), Error> {
+        let (count, bytes) = source.counted();
+        let part = items.map_or(1.0, |items| (f64::from(items) / count.max(1) as f64).min(1.0));
+        let units = (bytes as f64 * part / READ_UNIT_BYTES as f64).ceil() * UNITS_A_READ;
+        let limit = self.options.scan_limit;
+        if units <= limit {
+            return Ok(());
+        }
+        let (path, help) = ways(source);
+        Err(Error::Budget(format!(
+            "all of {path} is about {} MB: reading it takes about {units:.0} read units ({}), and --scan-limit is {limit:.0}; \
+             {help}, and a mount with --scan-limit {units:.0} reads all",
+            bytes / 1_000_000,
+            money(units, 2),
+        )))
+    }
+
+    /// May a listing or scan that has cost so much go on?
+    ///
+    /// # Errors
+    /// `Budget`, with what it did cost and what helps.
+    pub(super) fn go_on(&self, source: &Readable, toll: Toll) -> Result<(), Error> {
+        let limit = self.options.scan_limit;
+        if toll.units <= limit {
+            return Ok(());
+        }
+        let (path, help) = ways(source);
+        Err(Error::Budget(format!(
+            "reading {path} has cost {:.1} read units so far ({}) for {} items, and --scan-limit is {limit:.0}: it ends here, there is more \
+             (the service counts a table's bytes every six hours or so, and said {}); {help}, and a mount with a larger --scan-limit reads on",
+            toll.units,
+            money(toll.units, 6),
+            toll.items,
+            source.counted().1,
+        )))
+    }
+}
+
+fn money(units: f64, digits: usize) -> String {
+    let prices = prices::built_in();
+    format!("{:.digits$} {}", prices.of_reads(units), prices.currency)
+}
+
+/// How the source is named, and the query path that reads less of it.
+fn ways(source: &Readable) -> (String, String) {
+    let table = &source.source.table;
+    let path = match source.index() {
+        Some(index) if source.is_consistent() => format!("{table}/lsi/{}", index.name),
+        Some(index) => format!("{table}/gsi/{}", index.name),
+        None => table.to_string(),
+    };
+    let keys: Vec<String> = source.partition().iter().map(|key| format!("{}=VALUE", key.name)).collect();
+    let help = format!("{path}/query/{}/items.ndjson reads one item collection", keys.join("/"));
+    (path, help)
 }

@@ -2,10 +2,10 @@
 
 use super::RemoteDatabase;
 use super::pages::{Stored, collection_place};
-use super::requests;
+use super::source;
 use super::source::{Readable, base_entry, keys_at, position};
-use super::toll::Toll;
 use super::walks::Listed;
+use super::walks::Toll;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::codec::row::Row;
@@ -86,7 +86,7 @@ impl RemoteDatabase {
     ) -> Result<Option<Item>, Error> {
         let (mut request, mut found) = (index.query_of_entry(of_index), None);
         loop {
-            let page = requests::items(&*self.service, &request, &mut |item| {
+            let page = source::items(&*self.service, &request, &mut |item| {
                 if index.key_of(&item).is_ok_and(|of| of == *key) {
                     found = Some(item);
                 }
@@ -119,7 +119,7 @@ impl RemoteDatabase {
             let mut count = 0;
             let mut request = ReadRequest { limit: Some(1), ..readable.query(partition, None) };
             request.projection = Some(readable.keys_alone());
-            requests::page(&*self.service, &request, &mut |_| count += 1)?;
+            source::page(&*self.service, &request, &mut |_| count += 1)?;
             Ok((count > 0).then(Stored::default))
         })?;
         Ok(found.is_some())
@@ -142,7 +142,7 @@ impl RemoteDatabase {
         }
         let is_whole = request.projection.is_none() && request.select.is_none();
         let began = self.pages.begin();
-        let page = requests::page(&*self.service, request, &mut |row| {
+        let page = source::page(&*self.service, request, &mut |row| {
             if let (true, Ok(item)) = (is_whole, row.to_item())
                 && let Ok(key) = readable.key_of(&item)
             {
@@ -344,7 +344,7 @@ impl Browse for RemoteDatabase {
         loop {
             self.go_on(&readable, toll)?;
             let (mut ended_at, mut failed) = (None, None);
-            let page = requests::page(&*self.service, &request, &mut |row| {
+            let page = source::page(&*self.service, &request, &mut |row| {
                 if ended_at.is_some() || failed.is_some() {
                     return;
                 }

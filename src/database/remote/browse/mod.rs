@@ -2,46 +2,32 @@
 //! [`Database`] will do (docs/remote.md says what means what).
 //!
 //! ```text
-//! look.rs      impl Browse            listing.rs  walks.rs   listings, page by page, the next page ahead
-//! hand_on.rs  verbatim.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
-//! ahead.rs  readers.rs      files that are read in order
-//!                        siblings.rs             folders that are listed so
-//! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
-//! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
-//! limit.rs  toll.rs   what a scan would cost, and did      beside.rs    what only the mount knows
+//! look.rs        impl Browse              listing.rs  listings, the next page and folder ahead, what they may cost
+//! operations.rs  impl Database            writes.rs   own writes: conditions, and what they leave in the pages
+//! pages.rs       items for a while, one request for one thing, own writes counted
+//! tables.rs      definitions for a while  walks.rs    pages of listings under way, what they did cost
+//! source.rs      keys, reads as requests  readers.rs  who reads files and lists folders in order
+//! beside.rs      what only the mount knows
 //! ```
 //! No lock is held over a request.
 
-mod ahead;
 mod beside;
-mod commits;
-mod flights;
-mod hand_on;
-mod limit;
 mod listing;
 mod look;
+mod operations;
 mod pages;
 mod readers;
-mod requests;
-mod settle;
-mod siblings;
 mod source;
 mod tables;
-mod toll;
-mod verbatim;
-mod version;
 mod walks;
 mod writes;
 
 use crate::database::prelude::*;
 use beside::Beside;
-use commits::Commits;
-use pages::Pages;
-use readers::Readers;
-use siblings::Siblings;
+use pages::{Commits, Pages};
+use readers::{Readers, Siblings};
 use tables::Tables;
-use toll::Tolls;
-use walks::Walks;
+use walks::{Tolls, Walks};
 
 use crate::database::layout::Layout;
 use crate::model::clock::{Clock, SystemClock};

@@ -4,8 +4,8 @@ use crate::database::prelude::*;
 use crate::model::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
 
-use super::commits::Commits;
-use super::flights::Flights;
+use super::pages::Commits;
+use super::pages::Flights;
 use crate::model::TableSchema;
 use crate::model::api::{DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription};
 use crate::model::error::RemoteError;

@@ -1,20 +1,19 @@
 //! Own writes: under what condition they are sent, and what they leave behind.
 
 use super::RemoteDatabase;
-use super::commits::Commits;
-use super::pages::{Left, Pages, Place, collection_place};
+use super::pages::{Commits, Left, Pages, Place, collection_place};
 use super::source::{Readable, base_entry};
-use super::version::{COMPARED_MAX, is_absent, is_unchanged};
 use crate::codec::record::Record;
 use crate::database::Done;
 use crate::database::item_writes::{Effect, ItemWrite};
 use crate::database::prelude::*;
 use crate::expr::PlaceholderUse;
-use crate::expr::condition::{Condition, parse_parameter};
+use crate::expr::condition::{Condition, Operand, parse_parameter};
+use crate::expr::order::Comparator;
 use crate::expr::write::Writer;
-use crate::model::Key;
 use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
 use crate::model::error::expression::ExpressionParameter;
+use crate::model::{DocumentPath, Key, KeySchema};
 
 /// An item that is to be written.
 #[derive(Debug)]
@@ -251,4 +250,27 @@ impl RemoteDatabase {
         self.pages.keep(began, place, record.clone(), true);
         record.map_or(Ok(Found::None), |record| of(&Record::parse(&record)?))
     }
+}
+
+/// Attributes that a condition compares: of the 300 operators of an expression each takes two, and others need some.
+pub const COMPARED_MAX: usize = 100;
+
+/// There is no item.
+#[must_use]
+pub fn is_absent(key: &KeySchema) -> Condition {
+    Condition::AttributeNotExists(DocumentPath::top_level(&key.partition.name))
+}
+
+/// The item has these attributes, its keys among them, as far as a condition has room. One that it has got beside them is not seen: no
+/// condition can ask for what it cannot name.
+#[must_use]
+pub fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
+    let of_key = item.0.iter().filter(|(name, _)| key.contains(name));
+    let others = item.0.iter().filter(|(name, _)| !key.contains(name));
+    let equal = of_key.chain(others).take(COMPARED_MAX).map(|(name, value)| Condition::Compare {
+        left: Operand::Path(DocumentPath::top_level(name)),
+        comparator: Comparator::Equal,
+        right: Operand::Value(value.clone()),
+    });
+    Condition::And(equal.collect())
 }

@@ -1,13 +1,89 @@
-//! Mending violations as a filled-in table says.
+//! Finding violations by a scan of the table, and mending them as a filled-in table says.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
-use super::IndexKey;
-use super::table::{self, Correction, Row};
+use super::{Correction, IndexKey, Row, Violation, read, violation};
 use crate::database::Database;
-use crate::model::api::{ConditionParameter, DeleteItemRequest, Placeholders, UpdateItemRequest, UpdateParameter};
+use crate::model::api::{ConditionParameter, DeleteItemRequest, Placeholders, ScanRequest, UpdateItemRequest, UpdateParameter};
 use crate::model::{Error, KeySchema, TableName};
+
+/// How far to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bounds {
+    /// Violations to find; `None` is all.
+    pub violations_max: Option<u64>,
+    /// Items to read; `None` is all.
+    pub items_max: Option<u64>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Found {
+    pub items: u64,
+    pub violations: u64,
+}
+
+/// Reads the table and tells each violation to `found`, in the table's scan order.
+///
+/// # Errors
+/// The scan failed, or `found` did.
+pub fn detect<E: From<Error>>(
+    database: &dyn Database,
+    (table, schema): (&TableName, &KeySchema),
+    index: &IndexKey,
+    bounds: Bounds,
+    found: &mut dyn FnMut(&Violation) -> Result<(), E>,
+) -> Result<Found, E> {
+    let mut tally = Found::default();
+    let mut request = ScanRequest::new(table.clone());
+    loop {
+        let response = database.scan(&request)?;
+        for item in response.items.unwrap_or_default() {
+            if bounds.items_max.is_some_and(|max| tally.items >= max) {
+                return Ok(tally);
+            }
+            tally.items += 1;
+            let Some(violation) = item.key(schema).and_then(|key| violation(index, key, &item)) else { continue };
+            tally.violations += 1;
+            found(&violation)?;
+            if bounds.violations_max.is_some_and(|max| tally.violations >= max) {
+                return Ok(tally);
+            }
+        }
+        match response.page.last_evaluated_key {
+            Some(key) => request.exclusive_start_key = Some(key),
+            None => return Ok(tally),
+        }
+    }
+}
+
+/// Deletes the item of a violation if its values still are the ones found. False when somebody changed it meanwhile.
+///
+/// # Errors
+/// The delete failed for another reason.
+pub fn delete(
+    database: &dyn Database,
+    (table, schema): (&TableName, &KeySchema),
+    index: &IndexKey,
+    violation: &Violation,
+) -> Result<bool, Error> {
+    let mut request = DeleteItemRequest::new(table.clone(), violation.key.to_item(schema));
+    let (mut names, mut values, mut terms) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for (number, ((_, attribute), part)) in index.attributes.iter().zip(&violation.parts).enumerate() {
+        let Some((value, _)) = part else { continue };
+        names.insert(format!("#n{number}"), attribute.name.clone());
+        values.insert(format!(":v{number}"), value.clone());
+        terms.push(format!("#n{number} = :v{number}"));
+    }
+    request.condition = ConditionParameter::Expression(terms.join(" AND "));
+    request.placeholders = Placeholders { names: Some(names), values: Some(values) };
+    match database.delete_item(request) {
+        Ok(_) => Ok(true),
+        Err(Error::ConditionalCheckFailed { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
 
 /// What is done with each item that the table lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +96,7 @@ pub enum Action {
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct Corrected {
     pub corrected: u64,
     /// Rows that ask for nothing.
     pub left: u64,
@@ -51,15 +127,15 @@ pub fn correct<R: Read, W: Write>(
     action: Action,
     input: R,
     errors: W,
-) -> Result<Tally, CorrectError> {
-    let (head, rows) = table::read(input, schema, index).map_err(CorrectError::Input)?;
+) -> Result<Corrected, CorrectError> {
+    let (head, rows) = read(input, schema, index).map_err(CorrectError::Input)?;
     let mut errors = csv::WriterBuilder::new().flexible(true).from_writer(errors);
     errors.write_record(head.iter().chain(["Error"]))?;
-    let mut tally = Tally::default();
+    let mut tally = Corrected::default();
     for (record, row) in rows {
         let done = row.and_then(|row| match action {
             Action::Update => update(database, (table, schema), index, &row).map_err(sentence),
-            Action::Delete => delete(database, (table, schema), &row).map(|()| true).map_err(sentence),
+            Action::Delete => delete_listed(database, (table, schema), &row).map(|()| true).map_err(sentence),
         });
         match done {
             Ok(true) => tally.corrected += 1,
@@ -111,7 +187,7 @@ fn update(database: &dyn Database, (table, schema): (&TableName, &KeySchema), in
     database.update_item(request).map(|_| true)
 }
 
-fn delete(database: &dyn Database, (table, schema): (&TableName, &KeySchema), row: &Row) -> Result<(), Error> {
+fn delete_listed(database: &dyn Database, (table, schema): (&TableName, &KeySchema), row: &Row) -> Result<(), Error> {
     let mut request = DeleteItemRequest::new(table.clone(), row.key.to_item(schema));
     request.condition = ConditionParameter::Expression("attribute_exists(#pk)".to_owned());
     request.placeholders.names = Some([("#pk".to_owned(), schema.partition.name.clone())].into());

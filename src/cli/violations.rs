@@ -1,20 +1,15 @@
-//! `ddbfs violations TABLE INDEX`: items that an index cannot hold, found, deleted or corrected through a CSV table.
-
-mod config;
+//! `ddbfs violations TABLE INDEX`: items that an index cannot hold, found, deleted or corrected through a CSV table. The configuration file
+//! is that of the service's Violation Detector: `name = value` lines, `#` begins a comment.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 
 use clap::ValueEnum;
 
-use self::config::Config;
-use super::dump::existing_table;
 use super::outcome::warn;
-use crate::cli::prelude::*;
-use crate::inspect::violations::correct::{Action, correct};
-use crate::inspect::violations::detect::{self, Bounds, detect};
-use crate::inspect::violations::table::TableWriter;
-use crate::inspect::violations::{IndexKey, Violation};
+use super::prelude::*;
+use crate::inspect::violations::mend::{self, Action, Bounds, correct, detect};
+use crate::inspect::violations::{IndexKey, TableWriter, Violation};
 use crate::model::schema::{IndexKind, KeyAttributeType};
 use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
 
@@ -92,7 +87,7 @@ const ERRORS_FILE: &str = "violation_update_errors.csv";
 
 pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
     let config = match &args.config {
-        Some(path) => config::read(path)?,
+        Some(path) => read_config(path)?,
         None => Config::default(),
     };
     let opened = match (args.correct, args.detect) {
@@ -121,7 +116,7 @@ impl<'a> Run<'a> {
     fn new(database: &'a dyn Browse, args: &'a ViolationsArgs, config: Config) -> Result<Self, CliError> {
         let name = args.table.as_deref().or(config.table.as_deref());
         let name = name.ok_or_else(|| CliError::Message("name the table, here or as tableName in the configuration".into()))?;
-        let table = existing_table(database, name)?;
+        let table = data_dir::existing_table(database, name)?;
         let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
         let index = match (&args.index, &args.hash_key, &config.hash_key) {
             (Some(name), _, _) => {
@@ -162,7 +157,7 @@ impl<'a> Run<'a> {
             if let Some(table) = &mut table {
                 table.row(violation).map_err(|error| cannot_write(&path, &error))?;
             }
-            if mode == DetectMode::Delete && detect::delete(self.database, (&self.table, &self.schema), &self.index, violation)? {
+            if mode == DetectMode::Delete && mend::delete(self.database, (&self.table, &self.schema), &self.index, violation)? {
                 deleted += 1;
             }
             Ok(())
@@ -244,4 +239,131 @@ fn create(path: &Path) -> Result<Box<dyn Write>, CliError> {
 
 fn cannot_write(path: &Path, error: &csv::Error) -> CliError {
     CliError::Message(format!("{}: {error}", path.display()))
+}
+
+/// What the file says; `None` is not said.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Config {
+    pub table: Option<String>,
+    /// `NAME:TYPE`
+    pub hash_key: Option<String>,
+    pub range_key: Option<String>,
+    /// `recordDetails`
+    pub details: bool,
+    /// `recordGsiValueInViolationRecord`
+    pub values: bool,
+    pub output: Option<PathBuf>,
+    pub input: Option<PathBuf>,
+    pub errors: Option<PathBuf>,
+    pub violations_max: Option<u64>,
+    pub items_max: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            table: None,
+            hash_key: None,
+            range_key: None,
+            details: true,
+            values: true,
+            output: None,
+            input: None,
+            errors: None,
+            violations_max: None,
+            items_max: None,
+        }
+    }
+}
+
+pub fn read_config(path: &Path) -> Result<Config, CliError> {
+    let text = std::fs::read_to_string(path).map_err(CliError::io(path.display().to_string()))?;
+    parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", path.display())))
+}
+
+fn parse(text: &str) -> Result<Config, String> {
+    let mut config = Config::default();
+    let (mut hash, mut range) = ((None, None), (None, None));
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        // As a Java properties file has it: `!` begins a comment too, and `:` may stand for `=`.
+        if line.is_empty() || line.starts_with(['#', '!']) {
+            continue;
+        }
+        let (name, value) = line
+            .split_once(['=', ':'])
+            .map(|(name, value)| (name.trim(), value.trim()))
+            .ok_or(format!("line {number} is not name = value"))?;
+        let said = (!value.is_empty()).then(|| value.to_owned());
+        let wrong = |what: &str| format!("line {number}: {name} is {value:?}; it takes {what}");
+        match name {
+            "tableName" => config.table = said,
+            "gsiHashKeyName" => hash.0 = said,
+            "gsiHashKeyType" => hash.1 = said,
+            "gsiRangeKeyName" => range.0 = said,
+            "gsiRangeKeyType" => range.1 = said,
+            "recordDetails" => config.details = value.parse().map_err(|_| wrong("true or false"))?,
+            "recordGsiValueInViolationRecord" => config.values = value.parse().map_err(|_| wrong("true or false"))?,
+            "detectionOutputPath" => config.output = said.map(PathBuf::from),
+            "correctionInputPath" => config.input = said.map(PathBuf::from),
+            "correctionOutputPath" => config.errors = said.map(PathBuf::from),
+            "numOfViolations" => config.violations_max = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
+            "numOfRecords" => config.items_max = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
+            "numOfSegments" => within(value, 1..=4096).ok_or_else(|| wrong("1 to 4096"))?,
+            "readWriteIOPSPercent" => within(value, 1..=100).ok_or_else(|| wrong("1 to 100"))?,
+            // Of the service's account: there is none here.
+            "awsCredentialsFile" | "dynamoDBRegion" => {}
+            _ => return Err(format!("line {number}: there is no setting {name:?}")),
+        }
+    }
+    config.hash_key = key("gsiHashKey", hash)?;
+    config.range_key = key("gsiRangeKey", range)?;
+    Ok(config)
+}
+
+/// Name and type belong together.
+fn key(what: &str, said: (Option<String>, Option<String>)) -> Result<Option<String>, String> {
+    match said {
+        (Some(name), Some(attribute_type)) => Ok(Some(format!("{name}:{attribute_type}"))),
+        (None, None) => Ok(None),
+        _ => Err(format!("{what}Name and {what}Type are given together")),
+    }
+}
+
+/// A count; -1 is all.
+fn count(value: &str) -> Option<Option<u64>> {
+    if value == "-1" { Some(None) } else { value.parse().ok().map(Some) }
+}
+
+/// Checked for whoever moves the file to the service; one process reads the whole table here, at its own pace.
+fn within(value: &str, range: std::ops::RangeInclusive<u32>) -> Option<()> {
+    value.parse().ok().filter(|number| range.contains(number)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings() {
+        let check = |text: &str, expected: Result<Config, &str>| {
+            assert_eq!(parse(text), expected.map_err(str::to_owned), "{text}");
+        };
+        check("", Ok(Config::default()));
+        check(
+            "# PriceIndex\nawsCredentialsFile = x\n tableName=ProductCatalog\ngsiHashKeyName = Price\ngsiHashKeyType = N\nrecordDetails=false\nnumOfRecords = -1\nnumOfViolations = 5\nnumOfSegments = 4096\n",
+            Ok(Config {
+                table: Some("ProductCatalog".into()),
+                hash_key: Some("Price:N".into()),
+                details: false,
+                violations_max: Some(5),
+                ..Config::default()
+            }),
+        );
+        check("gsiHashKeyName = Price", Err("gsiHashKeyName and gsiHashKeyType are given together"));
+        check("\ntable = x", Err("line 2: there is no setting \"table\""));
+        check("numOfSegments = 0", Err("line 1: numOfSegments is \"0\"; it takes 1 to 4096"));
+        check("recordDetails = maybe", Err("line 1: recordDetails is \"maybe\"; it takes true or false"));
+        check("tableName", Err("line 1 is not name = value"));
+    }
 }

@@ -1,19 +1,30 @@
-//! The operations: handed on, each write under the condition that was asked for and with what it leaves behind.
+//! The operations: handed on, each write under the condition that was asked for and with what it leaves behind. Requests in their
+//! caller's words are judged by the service; what they write is known here as well: nothing where nothing may be written, and seen at once.
+//!
+//! A service takes a while to make a table, to change it and to remove it. Who does so through the mount goes on when it is done, as
+//! programs do that make a directory and write into it at once.
+
+use std::thread::sleep;
+use std::time::Instant;
 
 use super::RemoteDatabase;
 use super::writes::{Asked, Target, asked};
-use crate::database::item_writes::{Effect, of_action, of_batch};
+use crate::codec::json::document::{Document, Json};
+use crate::codec::json::edit;
+use crate::codec::wire::{self, answer};
+use crate::database::item_writes::{Effect, item_writes, of_action, of_batch};
 use crate::database::layout::Layout;
 use crate::database::prelude::*;
-use crate::database::remote::service::is_select;
-use crate::database::{BatchRows, Done, Rows};
+use crate::database::remote::service::{is_read, is_select, statements};
+use crate::database::{BatchRows, Done, Rows, caller};
 use crate::expr::partiql;
 use crate::model::api::operation::Way;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, PutItemRequest,
     PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, WriteRequest,
+    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, VerbatimRequest,
+    WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
@@ -261,4 +272,93 @@ fn is_of(write: &WriteRequest, key: &crate::model::Key) -> bool {
     let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
     item.0.values().any(|value| *value == key.partition)
         && key.sort.as_ref().is_none_or(|sort| item.0.values().any(|value| value == sort))
+}
+
+impl RemoteDatabase {
+    pub(super) fn pass(&self, request: VerbatimRequest, done: Done<Vec<u8>>) {
+        if is_read(request.operation) {
+            return self.service.start(Call::Verbatim(request, done));
+        }
+        let document = match Document::parse(request.body.clone()) {
+            Ok(document) => document,
+            Err(error) => return done.tell(Err(answer::unreadable(error))),
+        };
+        let statements = statements(document.root());
+        if !statements.is_empty() {
+            // Refused where they write and nothing may be written.
+            let changed = self.statements(statements.into_iter()).map(Changed::Tables);
+            return self.end_with(Call::Verbatim(request, done), changed);
+        }
+        if let Err(error) = self.may_write() {
+            return done.tell(Err(error));
+        }
+        let written = as_write(request.operation, document.root()).map(|call| self.targets(item_writes(&call)));
+        match written {
+            Some(Ok(targets)) => self.pass_writes(request, targets, done),
+            // Of tables, or of what nobody here knows.
+            _ => self.end_with(Call::Verbatim(request, done), Ok(Changed::Anything)),
+        }
+    }
+
+    fn pass_writes(&self, mut request: VerbatimRequest, targets: Vec<Target>, done: Done<Vec<u8>>) {
+        self.write(done, Ok(targets), |mut writes, done| {
+            // What became of an updated item costs nothing to know.
+            let is_update = request.operation == "UpdateItem";
+            let asking = if is_update { edit::asking(&request.body, "ReturnValues", "ALL_NEW") } else { None };
+            let is_asking = asking.is_some();
+            request.body = asking.unwrap_or(request.body);
+            let ended = done.after(move |outcome: Result<Vec<u8>, Error>| {
+                let told = outcome.as_ref().ok().and_then(|answer| Document::parse(answer.clone()).ok());
+                let member = |name: &str| told.as_ref()?.root().get(name);
+                if let Some(item) = member("Attributes").filter(|_| is_asking).and_then(|item| answer::item_of(item).ok()) {
+                    writes.came_to(Some(item));
+                }
+                if member("UnprocessedItems").and_then(Json::as_object).is_some_and(|left| !left.is_empty()) {
+                    writes.leave(|_, _| true);
+                }
+                writes.end(outcome.is_ok());
+                outcome.map(|answer| if is_asking { edit::without(&answer, "Attributes") } else { answer })
+            });
+            self.service.start(Call::Verbatim(request, ended));
+        });
+    }
+}
+
+/// The request as it is known here, if it writes items.
+fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
+    macro_rules! read {
+        ($($name:ident),*) => {
+            match operation {
+                $(stringify!($name) => Call::$name(wire::request(json).ok()?, Done::of(|_| ())),)*
+                _ => return None,
+            }
+        };
+    }
+    Some(read!(PutItem, DeleteItem, UpdateItem, BatchWriteItem, TransactWriteItems))
+}
+
+/// How often is looked at the table.
+const LOOK_MIN: Duration = Duration::from_millis(10);
+const LOOK_MAX: Duration = Duration::from_millis(500);
+/// Whoever still waits then goes on without.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl RemoteDatabase {
+    /// Waits while the table has that status, which is CREATING, UPDATING or DELETING; not for longer than the caller does.
+    pub(super) fn settle(&self, table: &TableName, status: TableStatus) {
+        let (begun, mut pause) = (Instant::now(), LOOK_MIN);
+        while self.has(table, status) && begun.elapsed() < PATIENCE && caller::is_waiting() {
+            sleep(pause);
+            pause = (pause * 2).min(LOOK_MAX);
+        }
+    }
+
+    /// One that was made a moment ago may not be told of yet.
+    fn has(&self, table: &TableName, status: TableStatus) -> bool {
+        match self.service.described(table) {
+            Ok(Some(table)) => table.status == status,
+            Ok(None) => status == TableStatus::Creating,
+            Err(_) => false,
+        }
+    }
 }

@@ -1,0 +1,254 @@
+//! Options that several commands have: prices and limits of the service, what takes a while as it does there, what an acknowledged write
+//! survives, and the cache before the HTTP API.
+
+use super::prelude::*;
+use crate::codec::metrics::prices;
+use crate::database::Database;
+use crate::database::cached::{CACHE_BYTES_DEFAULT, CacheOptions, CachedDatabase, TTL_MS_DEFAULT};
+use crate::engine::EngineOptions;
+use crate::engine::throttle::ThrottleOptions;
+use crate::model::clock::SystemClock;
+use crate::model::prices::PriceTable;
+use crate::store::Durability;
+use crate::store::memory_limit::{LIMIT_BYTES_MIN, memory_limit, tell_memory_limit};
+
+/// What is held of a mount or server.
+#[derive(Debug, Clone, Args)]
+pub struct ModelArgs {
+    #[command(flatten)]
+    sizes: SizeArgs,
+    #[command(flatten)]
+    delays: DelayArgs,
+    /// Refuse what asks for more than DynamoDB would give: adaptive, or static (each partition has its even share)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "adaptive", value_parser = throttle)]
+    throttle: Option<ThrottleOptions>,
+    /// Memory that this process may have, 256M at least; its control group's limit, if that is less, or all of the machine's unless given
+    #[arg(long, value_name = "BYTES", value_parser = memory)]
+    memory: Option<u64>,
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    let enough = |bytes: &u64| *bytes >= LIMIT_BYTES_MIN;
+    bytes(text)
+        .and_then(|bytes| Some(bytes).filter(enough).ok_or_else(|| format!("{text} is less than 256M, with which no bounds hold")))
+}
+
+/// What units cost.
+#[derive(Debug, Clone, Args)]
+pub struct PriceArgs {
+    /// Tell costs by the prices in this JSON file instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+}
+
+/// What counts for who only tells of a table, too.
+#[derive(Debug, Clone, Args)]
+pub struct SizeArgs {
+    #[command(flatten)]
+    prices: PriceArgs,
+    /// Bytes of an item collection of a table with local indexes, with overhead; 10G unless given (K, M, G are powers of 1,024)
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    collection_limit: Option<u64>,
+    /// Warn of item collections from this size on; four fifths of the limit unless given
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    collection_warning: Option<u64>,
+    /// Bytes that a partition of the model takes before it splits; 10G unless given
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    partition_size: Option<u64>,
+}
+
+/// A number of bytes, with K, M or G behind it.
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(factor)).filter(|count| *count > 0);
+    count.ok_or_else(|| format!("{text:?} is no number of bytes; write for instance 500M or 8G"))
+}
+
+fn throttle(text: &str) -> Result<ThrottleOptions, String> {
+    match text {
+        "adaptive" => Ok(ThrottleOptions::new(true)),
+        "static" => Ok(ThrottleOptions::new(false)),
+        _ => Err(format!("{text:?} is neither adaptive nor static")),
+    }
+}
+
+impl ModelArgs {
+    /// The engine's options with these.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no prices.
+    pub fn apply(&self, options: EngineOptions) -> Result<EngineOptions, CliError> {
+        if let Some(bytes) = self.memory {
+            tell_memory_limit(bytes);
+        }
+        let options = self.delays.apply(options);
+        self.sizes.apply(EngineOptions { throttle: self.throttle, ..options })
+    }
+}
+
+impl PriceArgs {
+    /// The prices.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no prices.
+    pub fn table(&self) -> Result<PriceTable, CliError> {
+        let Some(file) = &self.prices else { return Ok(prices::built_in()) };
+        let doing = || format!("--prices {}", file.display());
+        let text = std::fs::read_to_string(file).map_err(CliError::io(doing()))?;
+        prices::parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", doing())))
+    }
+}
+
+impl SizeArgs {
+    /// As [`ModelArgs::apply`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn apply(&self, mut options: EngineOptions) -> Result<EngineOptions, CliError> {
+        options.prices = Arc::new(self.prices.table()?);
+        if let Some(limit) = self.collection_limit {
+            options.collection_bytes_max = limit;
+        }
+        options.collection_warning_bytes = self.collection_warning;
+        if let Some(bytes) = self.partition_size {
+            options.partition_limits.bytes_max = bytes;
+        }
+        Ok(options)
+    }
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub struct DelayArgs {
+    /// Global indexes show a write only after so long, as the service's do (50ms, 2s); local indexes never lag
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    gsi_delay: Option<u64>,
+    /// How long the allocation of resources for a new global index takes, before its backfill
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    index_delay: Option<u64>,
+    /// How long a table is CREATING and DELETING
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    table_delay: Option<u64>,
+}
+
+impl DelayArgs {
+    /// The engine's options with these.
+    pub fn apply(&self, options: EngineOptions) -> EngineOptions {
+        EngineOptions {
+            gsi_delay_ms: self.gsi_delay.unwrap_or(options.gsi_delay_ms),
+            index_allocation_ms: self.index_delay.unwrap_or(options.index_allocation_ms),
+            table_delay_ms: self.table_delay.unwrap_or(options.table_delay_ms),
+            ..options
+        }
+    }
+}
+
+/// `50ms`, `2s`, `1m`; a bare number is milliseconds.
+fn milliseconds(text: &str) -> Result<u64, String> {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "" | "ms" => Some(1),
+        "s" => Some(1_000),
+        "m" => Some(60 * 1_000),
+        _ => None,
+    };
+    let time = number.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    time.filter(|time| *time <= DAY_MS).ok_or_else(|| "a time is like 50ms, 2s or 1m, a day at most".to_owned())
+}
+
+/// The words, and what they mean.
+const DURABILITIES: [(&str, Durability); 2] = [("power", Durability::Power), ("kill", Durability::Kill)];
+
+/// For commands that write much.
+#[derive(Debug, Clone, Args)]
+pub struct DurabilityArgs {
+    /// power: a write that returned survives kill -9 and a power cut
+    /// kill: it survives kill -9; a power cut may take the writes of the last half second, whole ones. Faster
+    #[arg(long, value_name = "power|kill", default_value = "power", value_parser = durability, verbatim_doc_comment)]
+    pub durability: Durability,
+}
+
+/// The meaning of a word.
+///
+/// # Errors
+/// A sentence, when it is neither.
+pub fn durability(text: &str) -> Result<Durability, String> {
+    let known = DURABILITIES.iter().find(|(word, _)| *word == text);
+    known.map(|(_, durability)| *durability).ok_or_else(|| format!("takes power or kill, not {text:?}"))
+}
+
+/// The word of a durability.
+#[must_use]
+pub fn durability_word(durability: Durability) -> &'static str {
+    DURABILITIES.iter().find(|(_, known)| *known == durability).map_or("", |(word, _)| word)
+}
+
+const MIB: usize = 1024 * 1024;
+/// What is counted elsewhere leaves a quarter of the memory: both caches together have a fourth of that.
+const MEMORY_PARTS: u64 = 32;
+
+#[derive(Debug, Clone, Args)]
+pub struct CacheArgs {
+    /// Answer the HTTP API through an item cache and a query cache, as stale as DAX: to test an application that reads through one.
+    /// The mount shows the tables as they are; GET /metrics counts hits and misses
+    #[arg(long)]
+    cache: bool,
+    /// How long a cached item is good; 0: until it is pushed out
+    #[arg(long, value_name = "MS", default_value_t = TTL_MS_DEFAULT, requires = "cache")]
+    cache_item_ttl: u64,
+    /// How long a cached Query or Scan is good; 0: they are not cached
+    #[arg(long, value_name = "MS", default_value_t = TTL_MS_DEFAULT, requires = "cache")]
+    cache_query_ttl: u64,
+    /// What each of the two caches may hold; at most a 32nd of the memory of the process
+    #[arg(long, value_name = "MIB", default_value_t = CACHE_BYTES_DEFAULT / MIB, requires = "cache")]
+    cache_size: usize,
+}
+
+impl CacheArgs {
+    /// The database as the HTTP API sees it.
+    pub fn before(&self, database: Arc<dyn Browse>) -> Arc<dyn Database> {
+        if !self.cache {
+            return database;
+        }
+        let options = CacheOptions {
+            item_ttl_ms: self.cache_item_ttl,
+            query_ttl_ms: self.cache_query_ttl,
+            bytes: self.cache_size.saturating_mul(MIB).min(usize::try_from(memory_limit() / MEMORY_PARTS).unwrap_or(usize::MAX)),
+        };
+        Arc::new(CachedDatabase::new(database, options, Arc::new(SystemClock)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, expected) in [("1", Some(1)), ("8K", Some(8 << 10)), ("500m", Some(500 << 20)), ("10G", Some(10 << 30))] {
+            assert_eq!(bytes(text).ok(), expected, "{text}");
+        }
+        for text in ["", "G", "0", "-1", "1T", "1.5G", "99999999999999999999", "18446744073709551615K"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn table_of_times() {
+        let check = |text: &str, expected: Option<u64>| assert_eq!(milliseconds(text).ok(), expected, "{text}");
+        check("0", Some(0));
+        check("50ms", Some(50));
+        check("2s", Some(2_000));
+        check("1m", Some(60_000));
+        check("1440m", Some(86_400_000));
+        for bad in ["", "ms", "1h", "-1s", "1.5s", "1 s", "1441m", "99999999999999999999s"] {
+            check(bad, None);
+        }
+    }
+}

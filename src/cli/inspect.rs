@@ -1,0 +1,117 @@
+//! `ddbfs advise TABLE`: advice on the design of its keys and indexes. `ddbfs shapes TABLE`: what its items look like. `ddbfs shards`:
+//! write-sharded partition keys, how many suffixes, and which belongs to a value.
+
+use clap::Subcommand;
+
+use super::args::SizeArgs;
+use super::outcome::{print, say};
+use super::prelude::*;
+use crate::engine::EngineOptions;
+use crate::fs::mount::texts::pretty;
+use crate::fs::path::names::item_path;
+use crate::inspect::advice::{self, Facts};
+use crate::inspect::shapes;
+use crate::inspect::sharding::{self, SHARDS_MAX, calculated_suffix};
+use crate::model::Error;
+use crate::model::clock::{Clock as _, SystemClock};
+
+#[derive(Debug, Args)]
+pub struct AdviseArgs {
+    /// The table
+    table: String,
+    #[command(flatten)]
+    data: DataArgs,
+    #[command(flatten)]
+    sizes: SizeArgs,
+}
+
+pub fn advise(args: AdviseArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open_to_look_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
+    let table = data_dir::existing_table(&*opened.database, &args.table)?;
+    let facts = Facts::read(&*opened.database, &table);
+    opened.close();
+    let facts = facts?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    print(advice::markdown(&facts).as_bytes())?;
+    Ok(Outcome::Done)
+}
+
+const SHAPES_HELP: &str = "\
+Keys are generalised to patterns: USER#17 is USER#<n>. Examples:
+  ddbfs shapes Orders                        the patterns, with sizes, attributes and indexes
+  ddbfs shapes Orders --sample 100000        of about 100,000 items from everywhere in the table
+  ddbfs shapes Orders --json | jq -r '.patterns[] | [.items, .partition_key, .sort_key] | @tsv'
+A mounted table has the same in shapes.md and shapes.json.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SHAPES_HELP)]
+pub struct ShapesArgs {
+    /// The table
+    table: String,
+    /// Read about N items of a larger table instead of all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn shapes(args: ShapesArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open_to_look(&args.data)?;
+    let table = data_dir::existing_table(&*opened.database, &args.table)?;
+    let shapes = shapes::read(&*opened.database, &table, args.sample.unwrap_or(u64::MAX), SystemClock.now_ms());
+    opened.close();
+    let shapes = shapes?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let text =
+        if args.json { pretty(&shapes::json(&shapes, item_path)) } else { shapes::markdown(&shapes, item_path).into_bytes() };
+    print(&text)?;
+    Ok(Outcome::Done)
+}
+
+const SHARDS_HELP: &str = "\
+Examples:
+  ddbfs shards count --writes 5000 --item-bytes 1536      10: writes a second x item KB, rounded up, / 1000
+  ddbfs shards suffix Client1_Trans1 --of 10              the suffix to write the item with, and to read it back by
+  cat 'mnt/Invoices/query/@pk.shards=121212-,1,5/items.ndjson'     reads 121212-1 to 121212-5 as one";
+
+#[derive(Debug, Args)]
+#[command(after_help = SHARDS_HELP)]
+pub struct ShardsArgs {
+    #[command(subcommand)]
+    command: ShardsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ShardsCommand {
+    /// How many suffixes a partition key value needs.
+    Count {
+        /// Writes of that value in a second, at peak
+        #[arg(long, value_name = "N")]
+        writes: u64,
+        /// Bytes of an item
+        #[arg(long, value_name = "BYTES", default_value_t = 1024)]
+        item_bytes: u64,
+    },
+    /// The suffix, 1 to N, that is calculated from another attribute of the item.
+    Suffix {
+        /// The attribute's value
+        value: String,
+        /// Number of suffixes
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SHARDS_MAX))]
+        of: u64,
+    },
+}
+
+pub fn shards(args: ShardsArgs) -> Result<Outcome, CliError> {
+    let answer = match args.command {
+        ShardsCommand::Count { writes, item_bytes } => sharding::shards(writes, item_bytes).ok_or_else(|| {
+            CliError::Message(format!(
+                "{writes} writes of {item_bytes} bytes need more than {SHARDS_MAX} suffixes, more than a table may take; use smaller items or several tables"
+            ))
+        })?,
+        ShardsCommand::Suffix { value, of } => calculated_suffix(&value, of),
+    };
+    say!("{answer}")?;
+    Ok(Outcome::Done)
+}

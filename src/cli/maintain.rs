@@ -1,0 +1,92 @@
+//! The data directory itself. `ddbfs check`: the pages of the data file, the log, and every index entry, collection and counter against
+//! the items. `ddbfs compact`: free pages of the data file back to the disk. `ddbfs sample`: the example tables with their data.
+
+use super::outcome::{say, tell};
+use super::prelude::*;
+use crate::database::Database;
+use crate::database::samples::sample_tables;
+use crate::engine::check;
+use crate::model::Error;
+use crate::model::api::PutItemRequest;
+use crate::model::error::StoreError;
+use crate::store::lmdb::Compaction;
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn check(args: &CheckArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open_in_place(&args.data)?;
+    let report = opened.store.check().map_err(Error::from).and_then(|()| check::check(opened.database.engine()));
+    opened.close();
+    let report = report?;
+    let mut text: String = report.differences.iter().map(|difference| format!("{difference}\n")).collect();
+    text += &format!(
+        "{} tables, {} items, {} index entries: {} differences\n",
+        report.tables, report.items, report.index_entries, report.total
+    );
+    tell(&text)?;
+    Ok(if report.is_clean() { Outcome::Done } else { Outcome::Failed })
+}
+
+/// What the data file has grown by stays in it: deleted items leave free pages, which later writes use again. This gives them back to
+/// the disk. Nobody may have the data directory open; a mount that starts meanwhile waits for the end. The used part is copied to a new
+/// file beside the old one, which takes its place when it is whole: interrupted at any moment, the data is as it was.
+#[derive(Debug, Args)]
+pub struct CompactArgs {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn compact(args: &CompactArgs) -> Result<Outcome, CliError> {
+    let dir = data_dir::resolve(&args.data)?;
+    let cannot = |why: String| CliError::Message(format!("cannot compact the data directory {}: {why}", dir.display()));
+    let store = |error: StoreError| match error {
+        StoreError::Io(why) => cannot(why),
+        other => cannot(other.to_string()),
+    };
+    // Not `data_dir::open`: nobody may have the directory open, this process neither.
+    let compaction = Compaction::begin(&dir).map_err(store)?;
+    let (before, needed, free) = (compaction.before_bytes, compaction.needed_bytes, compaction.free_bytes);
+    if free < needed {
+        let (needed, free) = (megabytes(needed), megabytes(free));
+        return Err(cannot(format!("the copy needs {needed} on its disk, where {free} are free; free some space first")));
+    }
+    say!("{} before; the copy takes up to {} of the {} free on the disk", megabytes(before), megabytes(needed), megabytes(free))?;
+    say!("{} after", megabytes(compaction.run().map_err(store)?))?;
+    Ok(Outcome::Done)
+}
+
+/// `12.3 MB`, of a million bytes each.
+fn megabytes(bytes: u64) -> String {
+    let tenths = bytes.div_ceil(100_000);
+    format!("{}.{} MB", tenths / 10, tenths % 10)
+}
+
+#[derive(Debug, Args)]
+pub struct SampleArgs {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn sample(args: SampleArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open(&args.data)?;
+    for (request, items) in sample_tables() {
+        let name = request.table_name.clone();
+        // By the table alone: whatever it holds by now is somebody's.
+        if opened.database.schema(&name)?.is_some() {
+            say!("{name}: there already, left as it is")?;
+            continue;
+        }
+        opened.database.create_table(request)?;
+        let count = items.len();
+        for item in items {
+            opened.database.put_item(PutItemRequest::new(name.clone(), item))?;
+        }
+        say!("{name}: {count} items")?;
+    }
+    opened.close();
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,344 @@
+//! What advice rests on: how things are spread, how fast the fullest item collection of a table with local indexes comes to its limit, and
+//! what was really asked for, as far as it is remembered. Reading it consumes nothing.
+
+use std::ops::ControlFlow;
+
+use crate::database::layout::Layout;
+use crate::database::{Browse, Collection, Entries, EntryKey, PartitionKey, Source, SourceStats};
+use crate::inspect::look::{self, Spread};
+use crate::model::api::absence::Absence;
+use crate::model::api::{TableDescription, TableStatus};
+use crate::model::layout::{Billing, HotKey, Load, Reads, SourceMetrics, TableMetrics, Usage, Window};
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::prices::PriceTable;
+use crate::model::schema::ProvisionedThroughput;
+use crate::model::{Error, IndexKind, IndexName, IndexSchema, Item, TableName};
+
+/// Collections walked of each table and index, and items whose sizes are looked at; a larger one is judged by its first ones in hash
+/// order, which are as good as any.
+pub const WALKED_MAX: u64 = 1_000_000;
+/// Items read whole, from all over the hash range, and about how many bytes of them.
+const SAMPLE_ITEMS_MAX: u32 = 1000;
+const SAMPLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Partition key values kept to look at.
+const KEYS_MAX: usize = 1000;
+/// Largest collections and items kept.
+const LARGEST: usize = 5;
+
+/// What is known of a table.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub description: TableDescription,
+    /// What it lacks, if it is not whole.
+    pub unfinished: Option<String>,
+    pub table: SourceFacts,
+    /// In the order of the schema; those that are being made or dropped are left out.
+    pub indexes: Vec<IndexFacts>,
+    pub sizes: ItemSizes,
+    pub sample: Vec<Item>,
+    /// Of a table with local indexes and items.
+    pub growth: Option<Growth>,
+    /// `None` where nothing is counted.
+    pub traffic: Option<Traffic>,
+}
+
+/// What is known of an index.
+#[derive(Debug, Clone)]
+pub struct IndexFacts {
+    pub schema: IndexSchema,
+    pub source: SourceFacts,
+    /// Items that a value keeps out of it.
+    pub violations: u64,
+    /// One of them.
+    pub violation: Option<Absence>,
+}
+
+/// What is known of a table's items or an index's entries.
+#[derive(Debug, Clone)]
+pub struct SourceFacts {
+    pub stats: SourceStats,
+    /// Entries of the collections walked.
+    pub spread: Spread,
+    /// By entries, the largest first.
+    pub largest: Vec<Collection>,
+    /// Values of the partition key, the first in hash order, with the time of their newest change.
+    pub keys: Vec<(PartitionKey, u64)>,
+}
+
+/// The sizes of a table's items.
+#[derive(Debug, Clone, Default)]
+pub struct ItemSizes {
+    /// Bytes of the items walked.
+    pub spread: Spread,
+    /// Bytes and keys of the largest, the largest first.
+    pub largest: Vec<(u64, EntryKey)>,
+}
+
+impl SourceFacts {
+    /// Mean bytes of an entry.
+    #[must_use]
+    pub fn mean_bytes(&self) -> u64 {
+        self.stats.bytes.checked_div(self.stats.entries).unwrap_or(0)
+    }
+}
+
+impl Facts {
+    /// Reads them; `None` when there is no such table.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn read(database: &dyn Browse, table: &TableName) -> Result<Option<Self>, Error> {
+        let Some(description) = database.describe(table)? else { return Ok(None) };
+        let unfinished = database.unfinished(table)?;
+        let schema = &description.schema;
+        let mut indexes = Vec::new();
+        // Of one that is being made or dropped nothing can be said yet, or any more.
+        for (schema, description) in schema.indexes.iter().zip(&description.indexes) {
+            let source = Source { table: table.clone(), index: Some(schema.name.clone()) };
+            if matches!(description.status, TableStatus::Active | TableStatus::Updating) && description.backfilling.is_none() {
+                let (violations, violation) = (description.violations, first_violation(database, &source)?);
+                let facts = source_facts(database, &source, true)?;
+                indexes.push(IndexFacts { schema: schema.clone(), source: facts, violations, violation });
+            }
+        }
+        let source = Source { table: table.clone(), index: None };
+        let table = source_facts(database, &source, schema.key.sort.is_some())?;
+        let sizes = item_sizes(database, &source)?;
+        let sample_items =
+            u32::try_from(SAMPLE_BYTES_MAX / table.mean_bytes().max(1)).unwrap_or(u32::MAX).clamp(1, SAMPLE_ITEMS_MAX);
+        let sample = look::sample(database, &source, sample_items)?;
+        let growth = read_growth(database, &description)?;
+        let traffic = read_traffic(database, &description)?;
+        Ok(Some(Self { description, unfinished, table, indexes, sizes, sample, growth, traffic }))
+    }
+}
+
+/// `has_collections`: a value can have more than one entry; otherwise there is nothing to count.
+fn source_facts(database: &dyn Browse, source: &Source, has_collections: bool) -> Result<SourceFacts, Error> {
+    let stats = database.stats(source)?;
+    let mut facts = SourceFacts { stats, spread: Spread::default(), largest: Vec::new(), keys: Vec::new() };
+    let walked_max = if has_collections { WALKED_MAX } else { KEYS_MAX as u64 };
+    database.collections(source, None, &mut |collection, _| {
+        facts.spread.add(collection.entries);
+        if facts.keys.len() < KEYS_MAX {
+            facts.keys.push((collection.partition.clone(), collection.modified_ms));
+        }
+        keep_largest(&mut facts.largest, collection, |collection| collection.entries);
+        if facts.spread.count < walked_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(facts)
+}
+
+fn keep_largest<T>(largest: &mut Vec<T>, found: T, size: impl Fn(&T) -> u64) {
+    let place = largest.partition_point(|larger| size(larger) >= size(&found));
+    if place < LARGEST {
+        largest.insert(place, found);
+        largest.truncate(LARGEST);
+    }
+}
+
+fn item_sizes(database: &dyn Browse, source: &Source) -> Result<ItemSizes, Error> {
+    let mut sizes = ItemSizes::default();
+    database.entries(source, &Entries::All, None, &mut |key, stat, _| {
+        sizes.spread.add(stat.item_bytes.into());
+        keep_largest(&mut sizes.largest, (stat.item_bytes.into(), key.clone()), |(bytes, _)| *bytes);
+        if sizes.spread.count < WALKED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(sizes)
+}
+
+fn first_violation(database: &dyn Browse, source: &Source) -> Result<Option<Absence>, Error> {
+    let mut first = None;
+    database.violations(source, &mut |absence| {
+        first = Some(absence);
+        ControlFlow::Break(())
+    })?;
+    Ok(first)
+}
+
+pub const DAY_MS: u64 = 86_400_000;
+/// Items of the collection looked at, the first by sort key.
+const ITEMS_MAX: u64 = 1_000_000;
+/// How far back growth is looked for: older days say less of those that come.
+const LOOKED_BACK_MS: u64 = 7 * DAY_MS;
+
+/// The fullest item collection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Growth {
+    pub partition: PartitionKey,
+    /// With its local index entries, and the overhead of all.
+    pub billed_bytes: u64,
+    pub items: u64,
+    /// The mount's own.
+    pub bytes_max: u64,
+    /// Bytes a day of what was written in the last days; `None` when all of it was written within a day.
+    pub bytes_a_day: Option<u64>,
+    /// Time of its oldest item, milliseconds since the epoch.
+    pub since_ms: u64,
+    pub now_ms: u64,
+}
+
+impl Growth {
+    /// When it is full at its pace, milliseconds since the epoch.
+    #[must_use]
+    pub fn full_ms(&self) -> Option<u64> {
+        let left = self.bytes_max.saturating_sub(self.billed_bytes);
+        let days = u128::from(left) * u128::from(DAY_MS) / u128::from(self.bytes_a_day.filter(|bytes| *bytes > 0)?);
+        self.now_ms.checked_add(u64::try_from(days).ok()?)
+    }
+
+    #[must_use]
+    pub fn percent(&self) -> u64 {
+        (self.billed_bytes * 100).checked_div(self.bytes_max).unwrap_or(100)
+    }
+}
+
+/// `None` without local indexes or items.
+pub fn read_growth(database: &dyn Browse, description: &TableDescription) -> Result<Option<Growth>, Error> {
+    let schema = &description.schema;
+    let has_local = schema.indexes_of(IndexKind::Local).next().is_some();
+    let Some(layout) = database.layout().filter(|_| has_local) else { return Ok(None) };
+    let source = Source { table: schema.name.clone(), index: None };
+    let Some(largest) = layout.big_collections(&source, 1)?.into_iter().next() else { return Ok(None) };
+    let Some(partition) = largest.key else { return Ok(None) };
+    let now_ms = description.at_ms;
+    let (mut all, mut new, mut since_ms, mut walked) = (0, 0, now_ms, 0);
+    let entries = Entries::Collection { partition: partition.clone(), sort_prefix: None };
+    database.entries(&source, &entries, None, &mut |_, stat, _| {
+        let bytes = u64::from(stat.item_bytes) + ENTRY_OVERHEAD_BYTES;
+        all += bytes;
+        // An item that was changed counts as if it were new: what it was before is not known.
+        new += if stat.modified_ms + LOOKED_BACK_MS > now_ms { bytes } else { 0 };
+        since_ms = since_ms.min(stat.modified_ms);
+        walked += 1;
+        if walked < ITEMS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    let over_ms = now_ms.saturating_sub(since_ms).min(LOOKED_BACK_MS);
+    // Index entries grow with their items.
+    let scaled = u128::from(new) * u128::from(largest.billed_bytes) / u128::from(all.max(1));
+    let a_day = u64::try_from(scaled * u128::from(DAY_MS) / u128::from(over_ms.max(1))).ok();
+    Ok(Some(Growth {
+        partition,
+        billed_bytes: largest.billed_bytes,
+        items: largest.items,
+        bytes_max: layout.collection_bytes_max(),
+        bytes_a_day: a_day.filter(|_| over_ms >= DAY_MS),
+        since_ms,
+        now_ms,
+    }))
+}
+
+const MINUTE_MS: u64 = 60_000;
+const SECONDS_OF_MINUTE: f64 = 60.0;
+/// Hottest keys of each table and index.
+const HOT_KEYS: usize = 5;
+
+/// What was asked of a table, by its base and indexes.
+#[derive(Debug, Clone)]
+pub struct Traffic {
+    /// When the counting began, milliseconds since the epoch.
+    pub since_ms: u64,
+    pub now_ms: u64,
+    /// The base first, then the indexes in the schema's order.
+    pub sources: Vec<SourceTraffic>,
+    pub metrics: TableMetrics,
+    pub prices: PriceTable,
+    /// Units a second that a partition gives.
+    pub partition: Load,
+}
+
+/// What was asked of a table's base or an index.
+#[derive(Debug, Clone)]
+pub struct SourceTraffic {
+    pub index: Option<IndexName>,
+    pub billing: Billing,
+    pub usage: Usage,
+    /// Of the last day.
+    pub queries: Reads,
+    /// Of the last day.
+    pub scans: Reads,
+    /// Units a second in the busiest minute of reads, and of writes.
+    pub peak: Load,
+    /// Of the last day, with what was asked of local indexes, by partitions; nothing of a local index itself.
+    pub day: Load,
+    /// Keys of that load, the hottest first.
+    pub hot: Vec<HotKey>,
+}
+
+impl SourceTraffic {
+    /// All units and throttled requests.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        self.usage.load()
+    }
+
+    #[must_use]
+    pub fn provisioned(&self) -> Option<ProvisionedThroughput> {
+        if let Billing::Provisioned(units) = self.billing { Some(units) } else { None }
+    }
+}
+
+impl Traffic {
+    /// The index's, or the base's.
+    #[must_use]
+    pub fn of(&self, index: Option<&IndexName>) -> Option<&SourceTraffic> {
+        self.sources.iter().find(|source| source.index.as_ref() == index)
+    }
+
+    /// Of the base and all indexes.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        let mut sum = Load::default();
+        self.sources.iter().for_each(|source| sum.add(&source.load()));
+        sum
+    }
+
+    /// How long it was counted, at least a minute.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.now_ms.saturating_sub(self.since_ms).max(MINUTE_MS) as f64 / 1e3
+    }
+}
+
+/// `None` where nothing is counted.
+pub fn read_traffic(database: &dyn Browse, description: &TableDescription) -> Result<Option<Traffic>, Error> {
+    let Some(layout) = database.layout() else { return Ok(None) };
+    let metrics = layout.metrics(std::slice::from_ref(&description.schema.name))?;
+    let Some(table) = metrics.tables.into_iter().next() else { return Ok(None) };
+    let sources = table.sources.iter().map(|source| of_source(layout, &table, source)).collect::<Result<_, _>>()?;
+    let limits = layout.partition_limits();
+    Ok(Some(Traffic {
+        since_ms: table.since_ms.max(description.created_ms),
+        now_ms: metrics.now_ms,
+        sources,
+        metrics: table,
+        prices: layout.prices().clone(),
+        partition: units(limits.read_units_max, limits.write_units_max),
+    }))
+}
+
+fn of_source(layout: &dyn Layout, table: &TableMetrics, source: &SourceMetrics) -> Result<SourceTraffic, Error> {
+    let place = Source { table: table.table.clone(), index: source.index.clone() };
+    let (mut day, mut hot) = (Load::default(), Vec::new());
+    if !source.is_local {
+        layout.partitions(&place, Window::Day)?.iter().for_each(|partition| day.add(&partition.load));
+        hot = layout.hot_keys(&place, Window::Day, HOT_KEYS)?;
+    }
+    let busiest = |units: fn(&Usage) -> f64| {
+        source.usage.minutes.iter().map(|(_, usage)| units(usage) / SECONDS_OF_MINUTE).fold(0.0, f64::max)
+    };
+    Ok(SourceTraffic {
+        index: source.index.clone(),
+        billing: source.billing,
+        usage: source.usage.total,
+        queries: source.within(Window::Day).queries,
+        scans: source.within(Window::Day).scans,
+        peak: units(busiest(|usage| usage.read.sum), busiest(|usage| usage.write.sum)),
+        day,
+        hot,
+    })
+}
+
+fn units(read: f64, write: f64) -> Load {
+    Load { read, write, ..Load::default() }
+}
