@@ -1,17 +1,15 @@
 //! What only a database can tell that stores the data itself: metrics, capacity, partitions and heat.
 
-use std::ops::ControlFlow;
-
-use super::entries::{Collection, EntryKey, PartitionKey, Position, Source};
+use super::entries::{EntryKey, PartitionKey, Source};
 use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
-    BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
+    BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
     SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::{PriceTable, Spent};
 
-const PARTITIONS: Error = Error::Unavailable(
+pub const PARTITIONS: Error = Error::Unavailable(
     "the service does not tell of its partitions; pull the table with `ddbfs pull` and look at the model of them in a local mount",
 );
 
@@ -85,17 +83,6 @@ pub trait Layout: Send + Sync {
 
     /// The key at a bound of a partition, as splits beside and inside collections make them; `None` where nothing has it.
     fn bound_key(&self, _source: &Source, _place: &[u8]) -> Result<Option<BoundKey>, Error> {
-        Err(PARTITIONS)
-    }
-
-    /// Collections of which something lies in a range, in hash order, strictly after `after`.
-    fn collections_in(
-        &self,
-        _source: &Source,
-        _range: &PlaceRange,
-        _after: Option<&Position>,
-        _visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
         Err(PARTITIONS)
     }
 

@@ -234,10 +234,11 @@ pub trait Browse: Database {
     /// The partition key with that digest, if it has entries.
     fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error>;
 
-    /// Collections in hash order, strictly after `after`.
+    /// Collections in hash order, strictly after `after`; those alone of which something lies in a range, if one is given.
     fn collections(
         &self,
         source: &Source,
+        range: Option<&PlaceRange>,
         after: Option<&Position>,
         visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
     ) -> Result<(), Error>;
@@ -259,9 +260,6 @@ pub trait Browse: Database {
 
     /// Items without an entry in an index, in the table's order; reads the whole table.
     fn missing_entries(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>;
-
-    /// Checks an item as PutItem would (values, size, keys, index keys), without writing: the answer a write would get.
-    fn check_put(&self, request: &PutItemRequest) -> Result<(), Error>;
 
     /// Would these requests of one table succeed now, one after the other? Nothing is changed. The place of the first that would not,
     /// and why. Where that cannot be told beforehand, the answer is yes.

@@ -64,7 +64,7 @@ fn check_put_error(attributes: Item, expected: &str) {
     let database = tab(true);
     let error = put(&database, "Tab", attributes.clone()).unwrap_err();
     assert_eq!(error.to_string(), expected, "{attributes:?}");
-    assert_eq!(database.check_put(&PutItemRequest::new(table("Tab"), attributes)).unwrap_err(), error);
+    assert_eq!(database.engine().check_put(&PutItemRequest::new(table("Tab"), attributes)).unwrap_err(), error);
     assert_eq!(database.scan(&scan_request("Tab")).unwrap().page.count, 0);
 }
 
@@ -320,7 +320,7 @@ fn a_full_collection_takes_only_shrinking_writes() {
     create(&database, true);
     let row = |pk: &str, sk: &str, bytes: usize| {
         let item = Item::from([("pk", s(pk)), ("sk", s(sk)), ("b", s("x")), ("v", x(bytes))]);
-        let checked = database.check_put(&PutItemRequest::new(table("Tab"), item.clone()));
+        let checked = database.engine().check_put(&PutItemRequest::new(table("Tab"), item.clone()));
         let outcome = put(&database, "Tab", item);
         assert_eq!(checked.err(), outcome.as_ref().err().cloned());
         outcome

@@ -305,7 +305,7 @@ impl Run {
             request.placeholders = placeholders(&[], &[(":d", s("zz"))]);
         }
         request.return_values = ReturnValues::AllOld;
-        let checked = self.database.check_put(&request);
+        let checked = self.local.engine().check_put(&request);
         let response = self.database.put_item(request);
         match checked {
             Ok(()) => assert!(!self.knows_all || response.is_ok(), "{response:?}"),
@@ -460,7 +460,7 @@ impl Run {
                     // One at a time: every place is gone on from.
                     std::ops::ControlFlow::Break(())
                 };
-                self.database.collections(&source, from.as_ref(), visit).unwrap();
+                self.database.collections(&source, None, from.as_ref(), visit).unwrap();
                 if collections.len() == before {
                     break;
                 }

@@ -74,7 +74,7 @@ impl Bed {
 
     fn collections(&self, source: &Source) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
-        self.remote.collections(source, None, &mut |collection, _| {
+        self.remote.collections(source, None, None, &mut |collection, _| {
             found.push(text(&collection.partition[0]));
             ControlFlow::Continue(())
         })?;

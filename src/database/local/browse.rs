@@ -26,9 +26,7 @@ use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::update_table::IndexForecast;
-use crate::model::api::{
-    CreateTableRequest, DeleteItemResponse, IndexDefinition, PutItemRequest, TableDescription, UpdateTableRequest,
-};
+use crate::model::api::{CreateTableRequest, DeleteItemResponse, IndexDefinition, TableDescription, UpdateTableRequest};
 use crate::model::error::StoreError;
 use crate::model::layout::{MeteredOperation, PlaceRange};
 use crate::model::{IndexKind, Key, KeyAttribute, TableSchema};
@@ -118,16 +116,21 @@ impl Browse for LocalDatabase {
     fn collections(
         &self,
         source: &Source,
+        range: Option<&PlaceRange>,
         after: Option<&Position>,
         visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(()) };
-        let (range, start) = match is_grouped(&source) {
-            true => (Space::Collection.of(source.id()), after.map(|place| Space::Collection.at(source.id(), &place.0))),
-            false => (Space::Entry.of(source.id()), after.map(|place| Space::Entry.at(source.id(), &place.0))),
-        };
-        walk(&view, range, start, &mut |key, bytes| {
+        let space = if is_grouped(&source) { Space::Collection } else { Space::Entry };
+        let mut places = space.of(source.id());
+        if let Some(range) = range {
+            // A collection that a boundary cuts is in both partitions.
+            let first = range.from.first_chunk::<{ size_of::<Digest>() }>().map_or(&range.from[..], |digest| &digest[..]);
+            places.lower = Bound::Included(space.at(source.id(), first));
+            places.upper = range.to.as_deref().map_or(places.upper, |to| Bound::Excluded(space.at(source.id(), to)));
+        }
+        walk(&view, places, after.map(|place| space.at(source.id(), &place.0)), &mut |key, bytes| {
             Ok(visit(collection_of(&source, bytes)?, Position(keys::place_in_source(key).into())))
         })
     }
@@ -189,10 +192,6 @@ impl Browse for LocalDatabase {
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
         let Some(index) = source.index_view() else { return Ok(()) };
         Ok(violations::missing(&view, &source.table, &index, visit)?)
-    }
-
-    fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
-        self.engine.check_put(request)
     }
 
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
@@ -302,10 +301,10 @@ pub(super) fn readable(view: &View<'_>, source: &Source) -> Result<Option<ReadSo
 }
 
 /// A visitor of keys and values that can fail.
-pub(super) type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
+type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
 
 /// Walks a range, strictly after `start`; an error of the visitor ends it.
-pub(super) fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut TryVisit<'_>) -> Result<(), Error> {
+fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut TryVisit<'_>) -> Result<(), Error> {
     let range = match start {
         Some(key) => source::range_after_if_inside(range, key),
         None => range,
@@ -361,7 +360,7 @@ fn read_entry_key(source: &ReadSource, record: &Record<'_>, key: &mut EntryKey) 
 }
 
 /// Does the source store its collections? In a table without sort key each item is its own.
-pub(super) fn is_grouped(source: &ReadSource) -> bool {
+fn is_grouped(source: &ReadSource) -> bool {
     source.index().is_some() || source.table.has_collections()
 }
 
@@ -374,7 +373,7 @@ pub(super) fn collection_at(view: &View<'_>, source: &ReadSource, digest: Digest
 }
 
 /// The collection of a walked record.
-pub(super) fn collection_of(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
+fn collection_of(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
     if is_grouped(source) { grouped(source, bytes) } else { alone(source, bytes) }
 }
 

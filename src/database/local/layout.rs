@@ -1,25 +1,23 @@
 //! Metrics and layout: the engine counts and models them.
 
 use crate::database::prelude::*;
-use std::ops::{Bound, ControlFlow};
 
 use super::LocalDatabase;
-use super::browse::{address, collection_at, collection_of, entry_key, find, is_grouped, readable, walk};
+use super::browse::{address, collection_at, entry_key, find, readable};
 use crate::codec::digest::Digest;
 use crate::codec::key::{self, partition_digest};
 use crate::codec::record::Record;
 use crate::database::layout::Layout;
-use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position};
-use crate::engine::base::keys::{self, Space};
+use crate::database::{Browse, EntryKey, PartitionKey};
+use crate::engine::base::keys::Space;
 use crate::engine::ops::layout::Partitioned;
 use crate::model::error::StoreError;
 use crate::model::layout::{
     BigCollection, BoundKey, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
-    PlaceRange, SplitCandidate, ThrottleWarning, TimeSpan, Window,
+    SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
 use crate::model::schema::KeyAttributeType;
-use crate::store::KeyRange;
 
 impl Layout for LocalDatabase {
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
@@ -101,29 +99,6 @@ impl Layout for LocalDatabase {
         }
         let before = digest.checked_sub(1).map(partition_of).transpose()?.flatten();
         Ok(before.map(|partition| BoundKey { partition, sort: Vec::new(), is_after: true }))
-    }
-
-    fn collections_in(
-        &self,
-        source: &Source,
-        range: &PlaceRange,
-        after: Option<&Position>,
-        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(()) };
-        let key = |place: &[u8]| match is_grouped(&source) {
-            true => Space::Collection.at(source.id(), place),
-            false => Space::Entry.at(source.id(), place),
-        };
-        let whole = if is_grouped(&source) { Space::Collection.of(source.id()) } else { Space::Entry.of(source.id()) };
-        // A collection that a boundary cuts is in both partitions.
-        let first = range.from.first_chunk::<{ size_of::<Digest>() }>().map_or(&range.from[..], |digest| &digest[..]);
-        let upper = range.to.as_deref().map_or(whole.upper, |to| Bound::Excluded(key(to)));
-        let range = KeyRange { lower: Bound::Included(key(first)), upper };
-        walk(&view, range, after.map(|place| key(&place.0)), &mut |key, bytes| {
-            Ok(visit(collection_of(&source, bytes)?, Position(keys::place_in_source(key).into())))
-        })
     }
 
     fn hot_keys(&self, source: &Source, window: Window, count: usize) -> Result<Vec<HotKey>, Error> {

@@ -118,7 +118,7 @@ fn source_facts(database: &dyn Browse, source: &Source, has_collections: bool) -
     let stats = database.stats(source)?;
     let mut facts = SourceFacts { stats, spread: Spread::default(), largest: Vec::new(), keys: Vec::new() };
     let walked_max = if has_collections { WALKED_MAX } else { KEYS_MAX as u64 };
-    database.collections(source, None, &mut |collection, _| {
+    database.collections(source, None, None, &mut |collection, _| {
         facts.spread.add(collection.entries);
         if facts.keys.len() < KEYS_MAX {
             facts.keys.push((collection.partition.clone(), collection.modified_ms));

@@ -9,20 +9,17 @@ use super::walks::Toll;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::codec::row::Row;
+use crate::database::layout::PARTITIONS;
 use crate::database::prelude::*;
 use crate::database::{
     Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, VisitEntry,
 };
-use crate::engine::base::item_key::key_of_item;
-use crate::engine::index::check_keys;
 use crate::expr::SortRange;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::{
-    Call, CommitObserver, DeleteItemResponse, GetItemRequest, PutItemRequest, Segment, TableDescription, UpdateTableRequest,
-};
+use crate::model::api::{Call, CommitObserver, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest};
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{Key, TableSchema};
@@ -269,7 +266,7 @@ impl Browse for RemoteDatabase {
             return Ok(self.collection(source, &partition)?.map(|collection| collection.partition));
         }
         // Nobody listed it: the keys are read for it, where that may be. Each is learnt.
-        let listed = self.collections(source, None, &mut |_, _| match self.beside.partition(source, digest) {
+        let listed = self.collections(source, None, None, &mut |_, _| match self.beside.partition(source, digest) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         });
@@ -282,9 +279,13 @@ impl Browse for RemoteDatabase {
     fn collections(
         &self,
         source: &Source,
+        range: Option<&PlaceRange>,
         after: Option<&Position>,
         visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
     ) -> Result<(), Error> {
+        if range.is_some() {
+            return Err(PARTITIONS);
+        }
         let Some(readable) = self.readable(source)? else { return Ok(()) };
         let request = ReadRequest { projection: Some(readable.keys_alone()), ..readable.scan() };
         let (of, began) = (readable.clone(), self.pages.begin());
@@ -379,18 +380,6 @@ impl Browse for RemoteDatabase {
 
     fn missing_entries(&self, _source: &Source, _visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
         Err(Error::Unavailable(NO_ABSENCES))
-    }
-
-    /// What the service alone can tell is told by the write.
-    fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
-        self.may_write()?;
-        request.item.check_limits()?;
-        let schema = self.schema(&request.table_name)?.ok_or(Error::ResourceNotFound)?;
-        key_of_item(&schema.key, &request.item)?;
-        let mut indexes: Vec<_> = schema.indexes.iter().collect();
-        indexes.sort_by(|one, other| one.name.cmp(&other.name));
-        indexes.into_iter().try_for_each(|index| check_keys(index, &request.item))?;
-        Ok(())
     }
 
     fn check_update_table(&self, _requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
