@@ -109,8 +109,17 @@ impl Client {
         Ok(self.shared.home.get().cloned().unwrap_or_else(own))
     }
 
-    /// The description of a table, given now in the answer's `member`.
-    fn read_table(&self, table: &TableName, (json, member): (Json<'_>, &str)) -> Result<TableDescription, Error> {
+    /// One request about a table, whose answer has its description in `member`, given now.
+    fn ask_table(
+        &self,
+        operation: &'static str,
+        request: &impl Declared,
+        (table, member): (&TableName, &str),
+    ) -> Result<TableDescription, Error> {
+        self.call(operation, |out| wire::ask(request, out), |json| self.read_table(table, json, member))
+    }
+
+    fn read_table(&self, table: &TableName, json: Json<'_>, member: &str) -> Result<TableDescription, Error> {
         let described = answer::structure(answer::members(json)?, member)?;
         if let Some(described) = json.get(member) {
             self.learn(described, "TableArn");
@@ -247,15 +256,24 @@ impl Client {
     fn ask(&self, call: Call) {
         match call {
             Call::GetItem(request, done) => done.tell(self.get_item(request)),
-            Call::PutItem(request, done) => done.tell(self.put_item(request)),
+            Call::PutItem(request, done) => done.tell(
+                check_precondition(request.precondition)
+                    .and_then(|()| self.declared("PutItem", &PutItemRequest { return_consumed_capacity: DETAIL, ..request })),
+            ),
             Call::UpdateItem(request, done) => done.tell(self.update_item(request)),
             Call::DeleteItem(request, done) => done.tell(self.delete_item(request)),
             Call::BatchWriteItem(request, done) => done.tell(self.batch_write_item(request)),
             Call::TransactGetItems(request, done) => done.tell(self.transact_get_items(request)),
             Call::TransactWriteItems(request, done) => done.tell(self.transact_write_items(request)),
-            Call::ExecuteStatement(request, done) => done.tell(self.execute_statement(request)),
+            Call::ExecuteStatement(request, done) => {
+                let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
+                done.tell(self.declared("ExecuteStatement", &request));
+            }
             Call::BatchExecuteStatement(request, done) => done.tell(self.batch_execute_statement(request)),
-            Call::ExecuteTransaction(request, done) => done.tell(self.execute_transaction(request)),
+            Call::ExecuteTransaction(request, done) => {
+                let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
+                done.tell(self.declared("ExecuteTransaction", &request));
+            }
             Call::GetRecords(request, done) => done.tell(shards::records(&AsTold(self), request)),
             Call::GetShardIterator(request, done) => done.tell(shards::iterator(&AsTold(self), request)),
             Call::DescribeStream(request, done) => done.tell(shards::describe(&AsTold(self), &request)),
@@ -276,11 +294,7 @@ impl Client {
     }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        let answer = self.call(
-            "CreateTable",
-            |out| wire::ask(&request, out),
-            |json| self.read_table(&request.table_name, (json, "TableDescription")),
-        );
+        let answer = self.ask_table("CreateTable", &request, (&request.table_name, "TableDescription"));
         answer.map(|table_description| CreateTableResponse { table_description }).map_err(|error| match error {
             // Each service has its own words for it.
             Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
@@ -291,11 +305,7 @@ impl Client {
     }
 
     fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        let table = self.call(
-            "DescribeTable",
-            |out| wire::ask(&request, out),
-            |json| self.read_table(&request.table_name, (json, "Table")),
-        )?;
+        let table = self.ask_table("DescribeTable", &request, (&request.table_name, "Table"))?;
         Ok(DescribeTableResponse { table })
     }
 
@@ -327,12 +337,6 @@ impl Client {
         let answer: GetItemResponse = self.declared("GetItem", &request)?;
         answer.item.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
         Ok(answer)
-    }
-
-    fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
-        check_precondition(request.precondition)?;
-        let request = PutItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.declared("PutItem", &request)
     }
 
     fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
@@ -384,11 +388,7 @@ impl Client {
                 "replicas are not changed through a remote mount; use the service's own tools for them",
             ));
         }
-        let table_description = self.call(
-            "UpdateTable",
-            |out| wire::ask(&request, out),
-            |json| self.read_table(&request.table_name, (json, "TableDescription")),
-        )?;
+        let table_description = self.ask_table("UpdateTable", &request, (&request.table_name, "TableDescription"))?;
         Ok(UpdateTableResponse { table_description })
     }
 
@@ -403,11 +403,6 @@ impl Client {
                 wire::answer(json)
             },
         )
-    }
-
-    fn execute_statement(&self, request: ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
-        let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
-        self.declared("ExecuteStatement", &request)
     }
 
     fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
@@ -425,11 +420,6 @@ impl Client {
             None => sent.next(),
         };
         Ok(BatchExecuteStatementResponse { responses: faults.into_iter().filter_map(of).collect(), ..answer })
-    }
-
-    fn execute_transaction(&self, request: ExecuteTransactionRequest) -> Result<ExecuteTransactionResponse, Error> {
-        let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
-        self.declared("ExecuteTransaction", &request)
     }
 }
 

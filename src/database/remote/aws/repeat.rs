@@ -14,8 +14,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
-
 use super::exchange::{Answer, Fault, ON_FAILURE, Request, Words, object, random, words};
 use super::place::Place;
 use crate::codec::dynamodb_json;
@@ -139,11 +137,8 @@ fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Wo
     if was_done(request, &answer) {
         return Next::Answer(told(request, attempts, b"{}".to_vec()));
     }
-    if attempts.shows_item
-        && let Some(mut body) = object(&answer.body)
-    {
-        body.remove("Item");
-        answer.body = Value::Object(body).to_string().into_bytes();
+    if attempts.shows_item {
+        answer.body = edit::without(&answer.body, "Item");
     }
     Next::Refused(answer)
 }

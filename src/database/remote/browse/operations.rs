@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Instant;
 
 use super::RemoteDatabase;
-use super::writes::{Asked, Target, asked};
+use super::writes::{Asked, Target, Writes, asked};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, answer};
@@ -189,81 +189,65 @@ impl RemoteDatabase {
 
     fn put_item(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
         let target = self.guard(asked!(request, &request.item, Some(Effect::Put)));
-        self.write(done, target, |writes, done| {
-            let ended = done.after(move |outcome: Result<PutItemResponse, Error>| {
-                let version = writes.end(outcome.is_ok());
-                outcome.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put })
-            });
-            self.service.start(Call::PutItem(request, ended));
-        });
+        let end = |writes: Writes, put: Result<PutItemResponse, Error>| {
+            let version = writes.end(put.is_ok());
+            put.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put })
+        };
+        self.write(done, target, end, |done| Call::PutItem(request, done));
     }
 
     fn delete_item(&self, mut request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         let wants_old = request.return_values == ReturnValues::AllOld;
         let target = self.guard(asked!(request, &request.key, Some(Effect::Delete)));
-        self.write(done, target, |writes, done| {
-            let ended = done.after(move |outcome: Result<DeleteItemResponse, Error>| {
-                writes.end(outcome.is_ok());
-                outcome.map(|mut deleted| {
-                    deleted.attributes.take_if(|_| !wants_old);
-                    deleted
-                })
-            });
-            // Was there one? It costs nothing to be told.
-            let request = DeleteItemRequest { return_values: ReturnValues::AllOld, ..request };
-            self.service.start(Call::DeleteItem(request, ended));
-        });
+        let end = move |writes: Writes, deleted: Result<DeleteItemResponse, Error>| {
+            writes.end(deleted.is_ok());
+            deleted.map(|deleted| DeleteItemResponse { attributes: deleted.attributes.filter(|_| wants_old), ..deleted })
+        };
+        // Was there one? It costs nothing to be told.
+        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, ..request };
+        self.write(done, target, end, |done| Call::DeleteItem(request, done));
     }
 
     fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         let is_asked = request.return_values != UpdateReturnValues::None;
         let target = self.guard(asked!(request, &request.key, Some(Effect::Update)));
-        self.write(done, target, |mut writes, done| {
-            if !is_asked {
-                request.return_values = UpdateReturnValues::AllNew;
+        if !is_asked {
+            request.return_values = UpdateReturnValues::AllNew;
+        }
+        let tells_new = request.return_values == UpdateReturnValues::AllNew;
+        let end = move |mut writes: Writes, updated: Result<UpdateItemResponse, Error>| {
+            if let (Ok(updated), true) = (&updated, tells_new) {
+                writes.came_to(updated.attributes.clone());
             }
-            let tells_new = request.return_values == UpdateReturnValues::AllNew;
-            let ended = done.after(move |outcome: Result<UpdateItemResponse, Error>| {
-                if let (Ok(updated), true) = (&outcome, tells_new) {
-                    writes.came_to(updated.attributes.clone());
-                }
-                let version = writes.end(outcome.is_ok());
-                outcome.map(|mut updated| {
-                    updated.attributes.take_if(|_| !is_asked);
-                    UpdateItemResponse { version, ..updated }
-                })
-            });
-            self.service.start(Call::UpdateItem(request, ended));
-        });
+            let version = writes.end(updated.is_ok());
+            updated.map(|updated| UpdateItemResponse { version, attributes: updated.attributes.filter(|_| is_asked), ..updated })
+        };
+        self.write(done, target, end, |done| Call::UpdateItem(request, done));
     }
 
     fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
         let targets = self.may_write().and_then(|()| self.targets(of_batch(&request)));
-        self.write(done, targets, |mut writes, done| {
-            let names: Vec<TableName> = request.request_items.iter().map(|writes| writes.table_name.clone()).collect();
-            let ended = done.after(move |outcome: Result<BatchWriteItemResponse, Error>| {
-                if let Ok(response) = &outcome {
-                    writes.leave(|table, key| {
-                        let left = names.iter().zip(&response.unprocessed_items).filter(|(name, _)| *name == table);
-                        left.flat_map(|(_, left)| left).any(|left| is_of(left, key))
-                    });
-                }
-                writes.end(outcome.is_ok());
-                outcome
-            });
-            self.service.start(Call::BatchWriteItem(request, ended));
-        });
+        let names: Vec<TableName> = request.request_items.iter().map(|writes| writes.table_name.clone()).collect();
+        let end = move |mut writes: Writes, written: Result<BatchWriteItemResponse, Error>| {
+            if let Ok(response) = &written {
+                writes.leave(|table, key| {
+                    let left = names.iter().zip(&response.unprocessed_items).filter(|(name, _)| *name == table);
+                    left.flat_map(|(_, left)| left).any(|left| is_of(left, key))
+                });
+            }
+            writes.end(written.is_ok());
+            written
+        };
+        self.write(done, targets, end, |done| Call::BatchWriteItem(request, done));
     }
 
     fn transact_write_items(&self, mut request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         let targets = self.guard_all(&mut request);
-        self.write(done, targets, |writes, done| {
-            let ended = done.after(move |outcome: Result<TransactWriteItemsResponse, Error>| {
-                writes.end(outcome.is_ok());
-                outcome
-            });
-            self.service.start(Call::TransactWriteItems(request, ended));
-        });
+        let end = |writes: Writes, written: Result<TransactWriteItemsResponse, Error>| {
+            writes.end(written.is_ok());
+            written
+        };
+        self.write(done, targets, end, |done| Call::TransactWriteItems(request, done));
     }
 }
 
@@ -301,26 +285,24 @@ impl RemoteDatabase {
     }
 
     fn pass_writes(&self, mut request: VerbatimRequest, targets: Vec<Target>, done: Done<Vec<u8>>) {
-        self.write(done, Ok(targets), |mut writes, done| {
-            // What became of an updated item costs nothing to know.
-            let is_update = request.operation == "UpdateItem";
-            let asking = if is_update { edit::asking(&request.body, "ReturnValues", "ALL_NEW") } else { None };
-            let is_asking = asking.is_some();
-            request.body = asking.unwrap_or(request.body);
-            let ended = done.after(move |outcome: Result<Vec<u8>, Error>| {
-                let told = outcome.as_ref().ok().and_then(|answer| Document::parse(answer.clone()).ok());
-                let member = |name: &str| told.as_ref()?.root().get(name);
-                if let Some(item) = member("Attributes").filter(|_| is_asking).and_then(|item| answer::item_of(item).ok()) {
-                    writes.came_to(Some(item));
-                }
-                if member("UnprocessedItems").and_then(Json::as_object).is_some_and(|left| !left.is_empty()) {
-                    writes.leave(|_, _| true);
-                }
-                writes.end(outcome.is_ok());
-                outcome.map(|answer| if is_asking { edit::without(&answer, "Attributes") } else { answer })
-            });
-            self.service.start(Call::Verbatim(request, ended));
-        });
+        // What became of an updated item costs nothing to know.
+        let is_update = request.operation == "UpdateItem";
+        let asking = if is_update { edit::asking(&request.body, "ReturnValues", "ALL_NEW") } else { None };
+        let is_asking = asking.is_some();
+        request.body = asking.unwrap_or(request.body);
+        let end = move |mut writes: Writes, outcome: Result<Vec<u8>, Error>| {
+            let told = outcome.as_ref().ok().and_then(|answer| Document::parse(answer.clone()).ok());
+            let member = |name: &str| told.as_ref()?.root().get(name);
+            if let Some(item) = member("Attributes").filter(|_| is_asking).and_then(|item| answer::item_of(item).ok()) {
+                writes.came_to(Some(item));
+            }
+            if member("UnprocessedItems").and_then(Json::as_object).is_some_and(|left| !left.is_empty()) {
+                writes.leave(|_, _| true);
+            }
+            writes.end(outcome.is_ok());
+            outcome.map(|answer| if is_asking { edit::without(&answer, "Attributes") } else { answer })
+        };
+        self.write(done, Ok(targets), end, |done| Call::Verbatim(request, done));
     }
 }
 

@@ -52,8 +52,8 @@ pub struct Began {
 
 /// What a write left.
 #[derive(Debug, Clone)]
-pub enum Left {
-    Item(Stored),
+pub enum Left<I> {
+    Item(I),
     Nothing,
     /// Something that is not known here.
     Unknown,
@@ -61,7 +61,7 @@ pub enum Left {
 
 #[derive(Debug)]
 struct Held {
-    left: Left,
+    left: Left<Stored>,
     began: Began,
     is_own: bool,
 }
@@ -223,7 +223,7 @@ impl Pages {
     }
 
     /// An own write ended, and left this.
-    pub fn end_write(&self, places: Vec<(Place, Left)>) {
+    pub fn end_write(&self, places: Vec<(Place, Left<Stored>)>) {
         let mut state = self.state.lock();
         let began = state.next(self.clock.now_ms());
         for (place, left) in places {
@@ -273,7 +273,7 @@ impl State {
         overlapped
     }
 
-    fn hold(&mut self, place: Place, left: Left, began: Began, is_own: bool) {
+    fn hold(&mut self, place: Place, left: Left<Stored>, began: Began, is_own: bool) {
         let key_bytes = place.1.base.partition.size() + place.1.base.sort.as_ref().map_or(0, AttributeValue::size);
         let record_bytes = if let Left::Item(record) = &left { record.len() } else { 0 };
         let bytes = ENTRY_OVERHEAD_BYTES + key_bytes + record_bytes;

@@ -236,42 +236,43 @@ impl Toll {
 
 /// What reads that may go on have cost, by where they do; the oldest first.
 #[derive(Debug, Default)]
-pub struct Tolls {
-    reads: Mutex<VecDeque<(ReadRequest, Toll)>>,
-    samples: Mutex<VecDeque<(TableName, Toll)>>,
-}
+pub struct Tolls(Mutex<VecDeque<(ReadRequest, Toll)>>);
 
 impl Tolls {
     /// Before this page.
     pub fn before(&self, request: &ReadRequest) -> Toll {
-        let is_first = request.exclusive_start_key.is_none();
-        if is_first { Toll::default() } else { find(&self.reads, request) }
+        if request.exclusive_start_key.is_none() { Toll::default() } else { self.find(request) }
     }
 
     /// It goes on after these keys.
     pub fn keep(&self, request: &ReadRequest, last: &Item, toll: Toll) {
-        keep(&self.reads, ReadRequest { exclusive_start_key: Some(last.clone()), ..request.clone() }, toll);
+        self.put(ReadRequest { exclusive_start_key: Some(last.clone()), ..request.clone() }, toll);
     }
 
     /// Of the sample that is being taken of a table, in many reads.
     pub fn of_sample(&self, table: &TableName) -> Toll {
-        find(&self.samples, table)
+        self.find(&sample_of(table))
     }
 
     pub fn keep_sample(&self, table: &TableName, toll: Toll) {
-        keep(&self.samples, table.clone(), toll);
+        self.put(sample_of(table), toll);
+    }
+
+    fn find(&self, read: &ReadRequest) -> Toll {
+        self.0.lock().iter().find(|(of, _)| of == read).map(|(_, toll)| *toll).unwrap_or_default()
+    }
+
+    fn put(&self, read: ReadRequest, toll: Toll) {
+        let mut tolls = self.0.lock();
+        tolls.retain(|(of, _)| *of != read);
+        tolls.push_back((read, toll));
+        if tolls.len() > TOLLS_MAX {
+            tolls.pop_front();
+        }
     }
 }
 
-fn find<K: PartialEq>(tolls: &Mutex<VecDeque<(K, Toll)>>, key: &K) -> Toll {
-    tolls.lock().iter().find(|(of, _)| of == key).map(|(_, toll)| *toll).unwrap_or_default()
-}
-
-fn keep<K: PartialEq>(tolls: &Mutex<VecDeque<(K, Toll)>>, key: K, toll: Toll) {
-    let mut tolls = tolls.lock();
-    tolls.retain(|(of, _)| *of != key);
-    tolls.push_back((key, toll));
-    if tolls.len() > TOLLS_MAX {
-        tolls.pop_front();
-    }
+/// What stands for all reads of a sample: no other that goes on begins at the first place.
+fn sample_of(table: &TableName) -> ReadRequest {
+    ReadRequest::scan(table.clone(), None)
 }

@@ -1,7 +1,7 @@
 //! Own writes: under what condition they are sent, and what they leave behind.
 
 use super::RemoteDatabase;
-use super::pages::{Commits, Left, Pages, Place, collection_place};
+use super::pages::{Commits, Left, Pages, Place, Stored, collection_place};
 use super::source::{Readable, base_entry};
 use crate::codec::record::Record;
 use crate::database::Done;
@@ -11,7 +11,7 @@ use crate::expr::PlaceholderUse;
 use crate::expr::condition::{Condition, Operand, parse_parameter};
 use crate::expr::order::Comparator;
 use crate::expr::write::Writer;
-use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
+use crate::model::api::{Call, ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{DocumentPath, Key, KeySchema};
 
@@ -21,14 +21,7 @@ pub struct Target {
     table: Readable,
     key: Key,
     /// What is there if it succeeds: an item, none, or what is not told.
-    then: Then,
-}
-
-#[derive(Debug)]
-enum Then {
-    Item(Item),
-    Nothing,
-    Unknown,
+    then: Left<Item>,
 }
 
 impl Target {
@@ -38,12 +31,12 @@ impl Target {
     }
 
     /// What is left of the item, and of its collection.
-    fn left(&self, pages: &Pages, is_done: bool) -> [Left; 2] {
+    fn left(&self, pages: &Pages, is_done: bool) -> [Left<Stored>; 2] {
         match &self.then {
             _ if !is_done => [Left::Unknown, Left::Unknown],
-            Then::Item(item) => [Left::Item(pages.written_record(item, &self.table.key_names())), Left::Item(Arc::default())],
-            Then::Nothing => [Left::Nothing, Left::Unknown],
-            Then::Unknown => [Left::Unknown, Left::Item(Arc::default())],
+            Left::Item(item) => [Left::Item(pages.written_record(item, &self.table.key_names())), Left::Item(Arc::default())],
+            Left::Nothing => [Left::Nothing, Left::Unknown],
+            Left::Unknown => [Left::Unknown, Left::Item(Arc::default())],
         }
     }
 }
@@ -84,14 +77,14 @@ impl Writes {
     /// It turned out what an update made of the only target; `None`: it is gone.
     pub fn came_to(&mut self, item: Option<Item>) {
         if let [target] = &mut self.targets[..] {
-            target.then = item.map_or(Then::Nothing, Then::Item);
+            target.then = item.map_or(Left::Nothing, Left::Item);
         }
     }
 
     /// Those that `is_left` says were left undone, and may be done.
     pub fn leave(&mut self, is_left: impl Fn(&TableName, &Key) -> bool) {
         let left = self.targets.iter_mut().filter(|target| is_left(&target.table.source.table, &target.key));
-        left.for_each(|target| target.then = Then::Unknown);
+        left.for_each(|target| target.then = Left::Unknown);
     }
 
     /// They ended. The version of the first of which it is known.
@@ -138,9 +131,9 @@ impl RemoteDatabase {
     /// What is to be written, of an item or a key; `None` of one without its keys, which the service refuses.
     fn target(table: Readable, item: &Item, effect: Effect) -> Option<Target> {
         let then = match effect {
-            Effect::Put => Then::Item(item.clone()),
-            Effect::Delete => Then::Nothing,
-            Effect::Update => Then::Unknown,
+            Effect::Put => Left::Item(item.clone()),
+            Effect::Delete => Left::Nothing,
+            Effect::Update => Left::Unknown,
         };
         Some(Target { key: item.key(&table.described.schema.key)?, table, then })
     }
@@ -154,12 +147,14 @@ impl RemoteDatabase {
         writes.into_iter().filter_map(|write| target(write).transpose()).collect()
     }
 
-    /// Begins writes, if there is nothing against them: `start` is given them, and ends them.
-    pub(super) fn write<R>(
+    /// Has the service do writes, if there is nothing against them. `call` makes the call, and `end` is given its outcome with what is
+    /// known of the writes, and ends them.
+    pub(super) fn write<R: Send + 'static>(
         &self,
         mut done: Done<R>,
         targets: Result<impl IntoIterator<Item = Target>, Error>,
-        start: impl FnOnce(Writes, Done<R>),
+        end: impl FnOnce(Writes, Result<R, Error>) -> Result<R, Error> + Send + 'static,
+        call: impl FnOnce(Done<R>) -> Call,
     ) {
         let targets: Vec<Target> = match targets {
             Ok(targets) => targets.into_iter().collect(),
@@ -169,8 +164,8 @@ impl RemoteDatabase {
         self.pages.begin_write(&places);
         let (pages, commits) = (Arc::clone(&self.pages), Arc::clone(&self.commits));
         // Of what the service is asked for nobody else hears.
-        let listener = done.context.listener.take();
-        start(Writes { pages, commits, listener, targets }, done);
+        let writes = Writes { pages, commits, listener: done.context.listener.take(), targets };
+        self.service.start(call(done.after(move |outcome| end(writes, outcome))));
     }
 
     /// What a write is to do, its precondition made part of its condition.
