@@ -65,9 +65,7 @@ pub struct ArchiveArgs {
 
 pub fn run(args: ArchiveArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open(&args.data)?;
-    let done = archive(opened.database.clone(), &args);
-    opened.close();
-    done
+    archive(opened.database.clone(), &args)
 }
 
 /// Which items.

@@ -11,7 +11,6 @@ use signal_hook::flag;
 
 use super::args::PriceArgs;
 use super::data_dir::Opened;
-use super::index;
 use super::outcome::{tell, warn};
 use super::prelude::*;
 use super::progress::{BackfillProgress, Progress};
@@ -162,7 +161,7 @@ fn copy(plan: Plan, tally: &Tally, bar: &Progress) -> Result<Ended, CopyError> {
         if of_index.as_ref().is_none_or(|(shown, _)| shown != name) {
             of_index = Some((name.clone(), BackfillProgress::new(name.as_str())));
         }
-        let _ = of_index.iter().try_for_each(|(_, progress)| index::step(state, progress));
+        let _ = of_index.iter().try_for_each(|(_, progress)| progress.show(state));
     });
     of_index.iter().for_each(|(_, progress)| progress.finish());
     bar.finish();
@@ -220,9 +219,7 @@ pub fn pull(args: PullArgs) -> Result<Outcome, CliError> {
     let journal = journal::path(&opened.dir, &[journal::PULL, to_table.as_str()]);
     let what = format!("{} into {}", from.name, opened.dir.display());
     let plan = Plan::new(from, of_data(&opened, to_table), rules, &journal).map_err(CliError::from);
-    let done = plan.and_then(|plan| perform(plan, what, "pulled", &cost, &args.copy));
-    opened.close();
-    done
+    plan.and_then(|plan| perform(plan, what, "pulled", &cost, &args.copy))
 }
 
 const PUSH_HELP: &str = "\
@@ -280,9 +277,7 @@ pub fn push(args: PushArgs) -> Result<Outcome, CliError> {
     let journal = journal::path(&opened.dir, &["push", table.as_str(), &to.name]);
     let what = format!("{table} to {}", to.name);
     let plan = Plan::new(of_data(&opened, table), to, rules, &journal).map_err(CliError::from);
-    let done = plan.and_then(|plan| perform(plan, what, "pushed", &cost, &args.copy));
-    opened.close();
-    done
+    plan.and_then(|plan| perform(plan, what, "pushed", &cost, &args.copy))
 }
 
 /// A service of the AWS configuration, where a place is a word.
@@ -357,7 +352,7 @@ fn parse(text: &str) -> Result<(Place, TableName), CliError> {
 /// A table that is only looked at, and its data directory while it is open.
 pub struct Found {
     pub side: Side,
-    pub opened: Option<Opened>,
+    _opened: Option<Opened>,
 }
 
 /// Finds a table by `[PLACE/]TABLE`.
@@ -367,13 +362,13 @@ pub fn find(text: &str, args: &CopyArgs) -> Result<Found, CliError> {
         Place::Service { endpoint, region } => {
             let mut args = args.clone();
             args.service.region = region.or(args.service.region);
-            Ok(Found { side: of_service(&args, endpoint.as_deref(), table)?, opened: None })
+            Ok(Found { side: of_service(&args, endpoint.as_deref(), table)?, _opened: None })
         }
         Place::Data(dir) => {
             let opened = data_dir::open_to_look(&dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into())))?;
             data_dir::warn_unfinished(&*opened.database, &table)?;
             let side = Side { name: text.to_owned(), ..of_data(&opened, table) };
-            Ok(Found { side, opened: Some(opened) })
+            Ok(Found { side, _opened: Some(opened) })
         }
     }
 }

@@ -35,7 +35,7 @@ impl DataArgs {
     }
 }
 
-/// An open database.
+/// An open database, until this is dropped.
 pub struct Opened {
     pub dir: PathBuf,
     pub database: Arc<LocalDatabase>,
@@ -127,9 +127,11 @@ impl Opened {
         }
         Ok(())
     }
+}
 
+impl Drop for Opened {
     /// Ends the writer: everything acknowledged is on disk.
-    pub fn close(self) {
+    fn drop(&mut self) {
         self.database.engine().close();
     }
 }

@@ -52,11 +52,7 @@ pub struct DiffArgs {
 pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
     let find = |text: &str| copies::find(text, &args.copy);
     let found = find(&args.one).and_then(|one| Ok([one, find(&args.two)?]));
-    let compared = found.and_then(|found| {
-        let compared = compare(args, found.each_ref().map(|found| found.side.clone()));
-        found.into_iter().filter_map(|found: Found| found.opened).for_each(|opened| opened.close());
-        compared
-    });
+    let compared = found.and_then(|found: [Found; 2]| compare(args, found.each_ref().map(|found| found.side.clone())));
     // As diff(1): 1 says that there are differences.
     compared.or_else(|error| {
         warn(format_args!("ddbfs: {error}"));

@@ -2,8 +2,6 @@
 //!
 //! Making an index goes on in whichever process has the directory open, this one too; when none is left, in the next one.
 
-use std::ops::ControlFlow;
-
 use clap::Subcommand;
 
 use super::outcome::say;
@@ -12,7 +10,7 @@ use crate::cli::prelude::*;
 use crate::fs::write::index_draft;
 use crate::model::Word;
 use crate::model::api::update_table::IndexUpdate;
-use crate::model::api::{IndexDescription, TableDescription, TableStatus, UpdateTableRequest};
+use crate::model::api::{IndexDescription, TableDescription, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
 
 /// How often is looked at least.
@@ -83,9 +81,7 @@ pub fn run(args: IndexArgs) -> Result<Outcome, CliError> {
         IndexCommand::Status(_) => data_dir::open_to_look(data)?,
         _ => data_dir::open(data)?,
     };
-    let outcome = perform(&*opened.database, args.command);
-    opened.close();
-    outcome
+    perform(&*opened.database, args.command)
 }
 
 impl IndexCommand {
@@ -170,24 +166,11 @@ fn follow(database: &dyn Browse, table: &TableName, index: &str, progress: &Back
         let commit = database.commit_id();
         match find(database, table, index)? {
             None => return Ok(()),
-            Some(state) if step(&state, progress).is_break() => return Ok(()),
+            Some(state) if progress.show(&state).is_break() => return Ok(()),
             Some(_) => {}
         }
         database.wait_for_commit(commit, PATIENCE)?;
     }
-}
-
-/// Shows the state of an index; `Break` when it is made.
-pub fn step(state: &IndexDescription, progress: &BackfillProgress) -> ControlFlow<()> {
-    match (state.status, state.progress) {
-        (TableStatus::Active, _) => return ControlFlow::Break(()),
-        (TableStatus::Deleting, _) => progress.removing(),
-        (TableStatus::Creating | TableStatus::Updating, Some(of)) if state.backfilling == Some(true) => {
-            progress.backfilling(of.done, of.total);
-        }
-        (TableStatus::Creating | TableStatus::Updating, _) => progress.allocating(),
-    }
-    ControlFlow::Continue(())
 }
 
 /// One line on how an index is.

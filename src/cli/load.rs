@@ -48,7 +48,7 @@ pub fn load(args: LoadArgs) -> Result<Outcome, CliError> {
     // Not left by `?` yet: where a file cannot be read on, puts are still on their way.
     let read = sources.into_iter().try_for_each(|source| loader.load(source));
     let (stored, bad) = loader.finish();
-    opened.close();
+    drop(opened);
     read?;
     say!("{stored} items loaded, {bad} bad lines")?;
     Ok(if bad == 0 { Outcome::Done } else { Outcome::Failed })
@@ -260,7 +260,6 @@ pub fn dump(args: DumpArgs) -> Result<Outcome, CliError> {
     let written = write_items(&*opened.database, table, args.typed, &mut out)
         .and_then(|()| out.flush().map_err(CliError::io("standard output")));
     drop(out);
-    opened.close();
     match written {
         // `ddbfs dump T | head` is no failure.
         Err(CliError::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(Outcome::Done),

@@ -19,9 +19,8 @@ pub struct CheckArgs {
 
 pub fn check(args: &CheckArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open_in_place(&args.data)?;
-    let report = opened.store.check().map_err(Error::from).and_then(|()| check::check(opened.database.engine()));
-    opened.close();
-    let report = report?;
+    opened.store.check().map_err(Error::from)?;
+    let report = check::check(opened.database.engine())?;
     let mut text: String = report.differences.iter().map(|difference| format!("{difference}\n")).collect();
     text += &format!(
         "{} tables, {} items, {} index entries: {} differences\n",
@@ -87,6 +86,5 @@ pub fn sample(args: SampleArgs) -> Result<Outcome, CliError> {
         }
         say!("{name}: {count} items")?;
     }
-    opened.close();
     Ok(Outcome::Done)
 }

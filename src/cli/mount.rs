@@ -70,7 +70,7 @@ struct Source {
     /// Where long results and the log are.
     dir: PathBuf,
     /// `None`: it is elsewhere.
-    local: Option<data_dir::Opened>,
+    _local: Option<data_dir::Opened>,
 }
 
 impl Source {
@@ -81,12 +81,12 @@ impl Source {
             let made = private.recursive(true).mode(0o700).create(data_dir);
             made.map_err(CliError::io(format!("cannot keep long results in {}", data_dir.display())))?;
             let remote::Opened { database, name } = remote::open(&args.remote, &engine.prices, is_writable)?;
-            return Ok(Self { database, name: format!("tables of {name}"), dir: data_dir.to_owned(), local: None });
+            return Ok(Self { database, name: format!("tables of {name}"), dir: data_dir.to_owned(), _local: None });
         }
         let opened = data_dir::open_with(&args.data, engine, durability)?;
         opened.warn_unfinished()?;
         let name = format!("data in {}", opened.dir.display());
-        Ok(Self { database: opened.database.clone(), name, dir: opened.dir.clone(), local: Some(opened) })
+        Ok(Self { database: opened.database.clone(), name, dir: opened.dir.clone(), _local: Some(opened) })
     }
 }
 
@@ -169,9 +169,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     }
     let ended = mounted.end(PATIENCE);
     drop(watchdog);
-    if let Some(local) = source.local {
-        local.close();
-    }
+    drop(source);
     ended.map_err(CliError::io("the mount failed"))?;
     Ok(Outcome::Done)
 }

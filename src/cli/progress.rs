@@ -1,8 +1,11 @@
 //! Progress bars on standard error when that is a terminal; silent otherwise.
 
+use std::ops::ControlFlow;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::outcome::warn;
+use crate::model::api::{IndexDescription, TableStatus};
 
 /// Progress over bytes that are read, or items.
 pub struct Progress(ProgressBar);
@@ -54,44 +57,36 @@ impl Progress {
 }
 
 /// What an index that is being made or removed is at.
-pub struct BackfillProgress {
-    bar: ProgressBar,
-    index: String,
-}
+pub struct BackfillProgress(ProgressBar);
 
 impl BackfillProgress {
     pub fn new(index: &str) -> Self {
-        let bar = ProgressBar::new_spinner();
+        let bar = ProgressBar::new_spinner().with_message(index.to_owned());
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-        Self { bar, index: index.to_owned() }
+        Self(bar)
     }
 
-    /// Resources are allocated.
-    pub fn allocating(&self) {
-        self.spin("{spinner} {msg}  allocating resources  {elapsed}");
-    }
-
-    /// `done` of `total` items were looked at.
-    pub fn backfilling(&self, done: u64, total: u64) {
-        self.bar.set_style(style("{msg}  {wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {elapsed}, {eta} left"));
-        self.bar.set_message(self.index.clone());
-        self.bar.set_length(total.max(done));
-        self.bar.set_position(done);
-    }
-
-    /// Its entries are removed.
-    pub fn removing(&self) {
-        self.spin("{spinner} {msg}  removing its entries  {elapsed}");
-    }
-
-    fn spin(&self, template: &str) {
-        self.bar.set_style(style(template));
-        self.bar.set_message(self.index.clone());
-        self.bar.tick();
+    /// Shows the state of an index; `Break` when it is made.
+    pub fn show(&self, state: &IndexDescription) -> ControlFlow<()> {
+        let spin = |template| {
+            self.0.set_style(style(template));
+            self.0.tick();
+        };
+        match (state.status, state.progress) {
+            (TableStatus::Active, _) => return ControlFlow::Break(()),
+            (TableStatus::Deleting, _) => spin("{spinner} {msg}  removing its entries  {elapsed}"),
+            (TableStatus::Creating | TableStatus::Updating, Some(of)) if state.backfilling == Some(true) => {
+                self.0.set_style(style("{msg}  {wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {elapsed}, {eta} left"));
+                self.0.set_length(of.total.max(of.done));
+                self.0.set_position(of.done);
+            }
+            (TableStatus::Creating | TableStatus::Updating, _) => spin("{spinner} {msg}  allocating resources  {elapsed}"),
+        }
+        ControlFlow::Continue(())
     }
 
     pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.0.finish_and_clear();
     }
 }
 

@@ -61,9 +61,8 @@ pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     let server = start(&args.address, &args.http, opened.database.clone())?;
     say!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display())?;
     signals.wait();
-    // Requests first: close ends the writer that their writes wait for.
+    // Requests first: they wait for the writer, which ends with the database.
     server.shutdown();
-    opened.close();
     Ok(Outcome::Done)
 }
 

@@ -121,10 +121,8 @@ fn offer(word: &str, directory: &str, kept: usize) -> Result<Outcome, CliError> 
 
 /// A line for each.
 fn table_names(data: &DataArgs) -> Result<String, CliError> {
-    let opened = data_dir::open(data)?;
-    let names = opened.database.table_names();
-    opened.close();
-    Ok(names?.iter().map(|name| format!("{name}\n")).collect())
+    let names = data_dir::open(data)?.database.table_names()?;
+    Ok(names.iter().map(|name| format!("{name}\n")).collect())
 }
 
 /// How long all mounts together may take.

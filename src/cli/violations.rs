@@ -25,6 +25,18 @@ Exit code 1: violations were found and kept, or corrections failed.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ViolationsArgs {
+    #[command(flatten)]
+    settings: Settings,
+    /// Settings in the file of the service's Violation Detector: `tableName = …`, `gsiHashKeyName = …`
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// What is looked for, where, and what is written.
+#[derive(Debug, Default, PartialEq, Eq, Args)]
+struct Settings {
     /// The table; or in --config
     #[arg(required_unless_present = "config")]
     table: Option<String>,
@@ -63,11 +75,6 @@ pub struct ViolationsArgs {
     /// Leave the values found out of the table
     #[arg(long)]
     no_values: bool,
-    /// Settings in the file of the service's Violation Detector: `tableName = …`, `gsiHashKeyName = …`
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    #[command(flatten)]
-    data: DataArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -86,76 +93,85 @@ const DETECTION_FILE: &str = "violation_detection.csv";
 const ERRORS_FILE: &str = "violation_update_errors.csv";
 
 pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
-    let config = match &args.config {
-        Some(path) => read_config(path)?,
-        None => Config::default(),
+    let settings = match &args.config {
+        Some(path) => args.settings.or(read_config(path)?),
+        None => args.settings,
     };
-    let opened = match (args.correct, args.detect) {
-        (None, None | Some(DetectMode::Keep)) => data_dir::open_to_look(&args.data)?,
+    let (correct, detect) = (settings.correct, settings.detect.unwrap_or(DetectMode::Keep));
+    let opened = match (correct, detect) {
+        (None, DetectMode::Keep) => data_dir::open_to_look(&args.data)?,
         _ => data_dir::open(&args.data)?,
     };
-    let done = Run::new(&*opened.database, &args, config).and_then(|run| match args.correct {
-        Some(mode) => run.correct(mode),
-        None => run.detect(args.detect.unwrap_or(DetectMode::Keep)),
-    });
-    opened.close();
-    done
+    let run = Run::new(&*opened.database, settings)?;
+    correct.map_or_else(|| run.detect(detect), |mode| run.correct(mode))
 }
 
-/// A run on an open database: arguments before the configuration file before defaults.
+impl Settings {
+    /// These before those of a configuration file.
+    fn or(self, file: Self) -> Self {
+        // A key belongs together.
+        let is_named = self.index.is_some() || self.hash_key.is_some();
+        let (hash_key, range_key) = if is_named { (self.hash_key, self.range_key) } else { (file.hash_key, file.range_key) };
+        Self {
+            table: self.table.or(file.table),
+            hash_key,
+            range_key,
+            output: self.output.or(file.output),
+            input: self.input.or(file.input),
+            errors: self.errors.or(file.errors),
+            max_violations: self.max_violations.or(file.max_violations),
+            max_records: self.max_records.or(file.max_records),
+            no_details: self.no_details || file.no_details,
+            no_values: self.no_values || file.no_values,
+            ..self
+        }
+    }
+}
+
+/// A run on an open database.
 struct Run<'a> {
     database: &'a dyn Browse,
-    args: &'a ViolationsArgs,
-    config: Config,
+    settings: Settings,
     table: TableName,
     schema: KeySchema,
     index: IndexKey,
 }
 
 impl<'a> Run<'a> {
-    fn new(database: &'a dyn Browse, args: &'a ViolationsArgs, config: Config) -> Result<Self, CliError> {
-        let name = args.table.as_deref().or(config.table.as_deref());
+    fn new(database: &'a dyn Browse, settings: Settings) -> Result<Self, CliError> {
+        let name = settings.table.as_deref();
         let name = name.ok_or_else(|| CliError::Message("name the table, here or as tableName in the configuration".into()))?;
         let table = data_dir::existing_table(database, name)?;
         let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-        let index = match (&args.index, &args.hash_key, &config.hash_key) {
-            (Some(name), _, _) => {
+        let index = match (&settings.index, &settings.hash_key) {
+            (Some(name), _) => {
                 let found = schema.index(name).filter(|index| index.kind == IndexKind::Global);
                 let index = found.ok_or_else(|| CliError::Message(no_index(&schema, name)))?;
                 IndexKey::from(index)
             }
-            (None, Some(hash), _) => planned(hash, args.range_key.as_deref())?,
-            (None, None, Some(hash)) => planned(hash, config.range_key.as_deref())?,
-            (None, None, None) => {
+            (None, Some(hash)) => planned(hash, settings.range_key.as_deref())?,
+            (None, None) => {
                 return Err(CliError::Message(
                     "name an index of the table, or the key of a planned one: --hash-key NAME:TYPE".into(),
                 ));
             }
         };
         let schema = schema.key.clone();
-        Ok(Self { database, args, config, table, schema, index })
+        Ok(Self { database, settings, table, schema, index })
     }
 
     fn detect(&self, mode: DetectMode) -> Result<Outcome, CliError> {
-        let path = file(&self.args.output, &self.config.output, DETECTION_FILE);
-        let details = !self.args.no_details && self.config.details;
-        let with_values = !self.args.no_values && self.config.values;
-        let mut table = if details {
-            Some(
-                TableWriter::new(create(&path)?, &self.schema, &self.index, with_values)
-                    .map_err(|error| cannot_write(&path, &error))?,
-            )
-        } else {
-            None
-        };
-        let bounds = Bounds {
-            violations_max: self.args.max_violations.or(self.config.violations_max),
-            items_max: self.args.max_records.or(self.config.items_max),
-        };
+        let path = self.settings.output.as_deref().unwrap_or(Path::new(DETECTION_FILE));
+        let begin = |out| TableWriter::new(out, &self.schema, &self.index, !self.settings.no_values);
+        let mut table = None;
+        if !self.settings.no_details {
+            table = Some(begin(create(path)?).map_err(|error| cannot_write(path, &error))?);
+        }
+        let bounds = Bounds { violations_max: self.settings.max_violations, items_max: self.settings.max_records };
         let mut deleted = 0_u64;
         let mut found = |violation: &Violation| -> Result<(), CliError> {
             if let Some(table) = &mut table {
-                table.row(violation).map_err(|error| cannot_write(&path, &error))?;
+                table.row(violation).map_err(|error| cannot_write(path, &error))?;
             }
             if mode == DetectMode::Delete && mend::delete(self.database, (&self.table, &self.schema), &self.index, violation)? {
                 deleted += 1;
@@ -166,7 +182,11 @@ impl<'a> Run<'a> {
         if let Some(table) = table {
             table.finish().map_err(CliError::io(path.display().to_string()))?;
         }
-        let listed = if details && path != Path::new("-") { format!(", listed in {}", path.display()) } else { String::new() };
+        let listed = if !self.settings.no_details && path != Path::new("-") {
+            format!(", listed in {}", path.display())
+        } else {
+            String::new()
+        };
         let removed = if mode == DetectMode::Delete { format!(", {deleted} items deleted") } else { String::new() };
         // Beside the table, which may be on standard output.
         warn(format_args!("{} items read, {} violations{listed}{removed}", tally.items, tally.violations));
@@ -174,10 +194,10 @@ impl<'a> Run<'a> {
     }
 
     fn correct(&self, mode: CorrectMode) -> Result<Outcome, CliError> {
-        let input_path = file(&self.args.input, &self.config.input, DETECTION_FILE);
-        let errors_path = file(&self.args.errors, &self.config.errors, ERRORS_FILE);
-        let input = File::open(&input_path).map_err(CliError::io(input_path.display().to_string()))?;
-        let errors = create(&errors_path)?;
+        let input_path = self.settings.input.as_deref().unwrap_or(Path::new(DETECTION_FILE));
+        let errors_path = self.settings.errors.as_deref().unwrap_or(Path::new(ERRORS_FILE));
+        let input = File::open(input_path).map_err(CliError::io(input_path.display().to_string()))?;
+        let errors = create(errors_path)?;
         let action = match mode {
             CorrectMode::Update => Action::Update,
             CorrectMode::Delete => Action::Delete,
@@ -225,10 +245,6 @@ fn attribute(text: &str) -> Result<KeyAttribute, CliError> {
     })
 }
 
-fn file(argument: &Option<PathBuf>, configured: &Option<PathBuf>, default: &str) -> PathBuf {
-    argument.clone().or_else(|| configured.clone()).unwrap_or_else(|| PathBuf::from(default))
-}
-
 fn create(path: &Path) -> Result<Box<dyn Write>, CliError> {
     if path == Path::new("-") {
         return Ok(Box::new(std::io::stdout().lock()));
@@ -241,48 +257,14 @@ fn cannot_write(path: &Path, error: &csv::Error) -> CliError {
     CliError::Message(format!("{}: {error}", path.display()))
 }
 
-/// What the file says; `None` is not said.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Config {
-    pub table: Option<String>,
-    /// `NAME:TYPE`
-    pub hash_key: Option<String>,
-    pub range_key: Option<String>,
-    /// `recordDetails`
-    pub details: bool,
-    /// `recordGsiValueInViolationRecord`
-    pub values: bool,
-    pub output: Option<PathBuf>,
-    pub input: Option<PathBuf>,
-    pub errors: Option<PathBuf>,
-    pub violations_max: Option<u64>,
-    pub items_max: Option<u64>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            table: None,
-            hash_key: None,
-            range_key: None,
-            details: true,
-            values: true,
-            output: None,
-            input: None,
-            errors: None,
-            violations_max: None,
-            items_max: None,
-        }
-    }
-}
-
-pub fn read_config(path: &Path) -> Result<Config, CliError> {
+/// What a configuration file says.
+fn read_config(path: &Path) -> Result<Settings, CliError> {
     let text = std::fs::read_to_string(path).map_err(CliError::io(path.display().to_string()))?;
     parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", path.display())))
 }
 
-fn parse(text: &str) -> Result<Config, String> {
-    let mut config = Config::default();
+fn parse(text: &str) -> Result<Settings, String> {
+    let mut config = Settings::default();
     let (mut hash, mut range) = ((None, None), (None, None));
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
@@ -302,13 +284,13 @@ fn parse(text: &str) -> Result<Config, String> {
             "gsiHashKeyType" => hash.1 = said,
             "gsiRangeKeyName" => range.0 = said,
             "gsiRangeKeyType" => range.1 = said,
-            "recordDetails" => config.details = value.parse().map_err(|_| wrong("true or false"))?,
-            "recordGsiValueInViolationRecord" => config.values = value.parse().map_err(|_| wrong("true or false"))?,
+            "recordDetails" => config.no_details = !value.parse::<bool>().map_err(|_| wrong("true or false"))?,
+            "recordGsiValueInViolationRecord" => config.no_values = !value.parse::<bool>().map_err(|_| wrong("true or false"))?,
             "detectionOutputPath" => config.output = said.map(PathBuf::from),
             "correctionInputPath" => config.input = said.map(PathBuf::from),
             "correctionOutputPath" => config.errors = said.map(PathBuf::from),
-            "numOfViolations" => config.violations_max = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
-            "numOfRecords" => config.items_max = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
+            "numOfViolations" => config.max_violations = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
+            "numOfRecords" => config.max_records = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
             "numOfSegments" => within(value, 1..=4096).ok_or_else(|| wrong("1 to 4096"))?,
             "readWriteIOPSPercent" => within(value, 1..=100).ok_or_else(|| wrong("1 to 100"))?,
             // Of the service's account: there is none here.
@@ -346,18 +328,18 @@ mod tests {
 
     #[test]
     fn settings() {
-        let check = |text: &str, expected: Result<Config, &str>| {
+        let check = |text: &str, expected: Result<Settings, &str>| {
             assert_eq!(parse(text), expected.map_err(str::to_owned), "{text}");
         };
-        check("", Ok(Config::default()));
+        check("", Ok(Settings::default()));
         check(
             "# PriceIndex\nawsCredentialsFile = x\n tableName=ProductCatalog\ngsiHashKeyName = Price\ngsiHashKeyType = N\nrecordDetails=false\nnumOfRecords = -1\nnumOfViolations = 5\nnumOfSegments = 4096\n",
-            Ok(Config {
+            Ok(Settings {
                 table: Some("ProductCatalog".into()),
                 hash_key: Some("Price:N".into()),
-                details: false,
-                violations_max: Some(5),
-                ..Config::default()
+                no_details: true,
+                max_violations: Some(5),
+                ..Settings::default()
             }),
         );
         check("gsiHashKeyName = Price", Err("gsiHashKeyName and gsiHashKeyType are given together"));
