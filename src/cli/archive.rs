@@ -9,7 +9,6 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -107,7 +106,7 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, Cli
     let range = Range::new(args, &schema.key)?;
     let now = calendar::iso(SystemClock.now_ms());
     let dir = args.to.join(format!("{table}-{}", now.replace([':', '.'], "-")));
-    fs::create_dir_all(dir.join("data")).map_err(CliError::io(dir.display().to_string()))?;
+    fs::create_dir_all(dir.join("data")).map_err(CliError::at(&dir))?;
     let written = write(&*database, &table, &range, &dir.join("data/0.json.gz"))?;
     let manifest = json!({
         "table": table.as_str(), "time": now, "pk": args.pk, "sk_ge": args.sk_ge, "sk_lt": args.sk_lt,
@@ -119,7 +118,7 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, Cli
     if !args.delete {
         return Ok(Outcome::Done);
     }
-    let (deleted, left, failed) = delete(&database, &table, &schema.key, written.versions);
+    let Deleted { deleted, left, failed } = delete(&database, &table, &schema.key, written.versions);
     say!("{deleted} items deleted, {left} changed meanwhile and left")?;
     failed.map_or(Ok(if left == 0 { Outcome::Done } else { Outcome::Failed }), |error| Err(error.into()))
 }
@@ -130,8 +129,7 @@ struct Written {
 }
 
 fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -> Result<Written, CliError> {
-    let doing = || path.display().to_string();
-    let mut out = GzEncoder::new(BufWriter::new(File::create(path).map_err(CliError::io(doing()))?), Compression::default());
+    let mut out = GzEncoder::new(BufWriter::new(File::create(path).map_err(CliError::at(path))?), Compression::default());
     let source = Source { table: table.clone(), index: None };
     let entries = Entries::Collection { partition: vec![range.partition.clone()], sort_prefix: None };
     let mut written = Written { versions: Vec::new(), item_bytes: 0 };
@@ -152,7 +150,7 @@ fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -
             let Some((text, stat)) = database.text(&source, &key, TextForm::DynamoDbJson)? else { continue };
             let line = text.strip_suffix(b"\n").unwrap_or(&text);
             for part in [b"{\"Item\":".as_slice(), line, b"}\n"] {
-                out.write_all(part).map_err(CliError::io(doing()))?;
+                out.write_all(part).map_err(CliError::at(path))?;
             }
             written.item_bytes += u64::from(stat.item_bytes);
             written.versions.push((key.base, stat.version));
@@ -163,9 +161,9 @@ fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -
         }
     }
     // In this order: gzip's end, what the buffer holds, what the kernel holds.
-    let file = out.finish().map_err(CliError::io(doing()))?;
-    let file = file.into_inner().map_err(|error| CliError::io(doing())(error.into_error()))?;
-    file.sync_all().map_err(CliError::io(doing()))?;
+    let file = out.finish().map_err(CliError::at(path))?;
+    let file = file.into_inner().map_err(|error| CliError::at(path)(error.into_error()))?;
+    file.sync_all().map_err(CliError::at(path))?;
     Ok(written)
 }
 
@@ -174,29 +172,31 @@ fn write_file(path: &Path, content: &[u8]) -> Result<(), CliError> {
         file.write_all(content)?;
         file.sync_all()
     });
-    written.map_err(CliError::io(path.display().to_string()))
+    written.map_err(CliError::at(path))
 }
 
 /// New names are durable when their directory is.
 fn sync_dirs(dirs: &[&Path]) -> Result<(), CliError> {
     for dir in dirs {
-        File::open(dir).and_then(|dir| dir.sync_all()).map_err(CliError::io(dir.display().to_string()))?;
+        File::open(dir).and_then(|dir| dir.sync_all()).map_err(CliError::at(dir))?;
     }
     Ok(())
 }
 
-/// How many were deleted, how many had changed, and the first other failure.
-fn delete(
-    database: &Arc<dyn Browse>,
-    table: &TableName,
-    schema: &KeySchema,
-    versions: Vec<(Key, Version)>,
-) -> (u64, u64, Option<Error>) {
-    let in_flight = Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX));
-    let (deleted, left) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let failed = Arc::new(parking_lot::Mutex::new(None));
+/// What became of deletes.
+#[derive(Default)]
+struct Deleted {
+    deleted: u64,
+    /// Changed since they were written out.
+    left: u64,
+    /// The first other failure.
+    failed: Option<Error>,
+}
+
+fn delete(database: &Arc<dyn Browse>, table: &TableName, schema: &KeySchema, versions: Vec<(Key, Version)>) -> Deleted {
+    let in_flight = Arc::new(InFlight::<Deleted>::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX));
     for (key, version) in versions {
-        if failed.lock().is_some() {
+        if in_flight.note(|deleted| deleted.failed.is_some()) {
             break;
         }
         let key = key.to_item(schema);
@@ -204,22 +204,16 @@ fn delete(
         let mut request = DeleteItemRequest::new(table.clone(), key);
         request.precondition = Some(Precondition::Version(version));
         in_flight.enter(bytes);
-        let (in_flight, deleted, left, failed) = (in_flight.clone(), deleted.clone(), left.clone(), failed.clone());
-        database.start(Call::DeleteItem(
-            request,
-            Done::of(move |outcome| {
-                match outcome {
-                    // Relaxed: leaving the gate orders the counts before the last look at them.
-                    Ok(_) => drop(deleted.fetch_add(1, Ordering::Relaxed)),
-                    // Changed since it was written out: it stays.
-                    Err(Error::ConditionalCheckFailed { .. }) => drop(left.fetch_add(1, Ordering::Relaxed)),
-                    Err(error) => drop(failed.lock().get_or_insert(error)),
-                }
-                in_flight.leave(bytes);
-            }),
-        ));
+        let in_flight = in_flight.clone();
+        let done = Done::of(move |outcome| {
+            in_flight.note(|deleted| match outcome {
+                Ok(_) => deleted.deleted += 1,
+                Err(Error::ConditionalCheckFailed { .. }) => deleted.left += 1,
+                Err(error) => drop(deleted.failed.get_or_insert(error)),
+            });
+            in_flight.leave(bytes);
+        });
+        database.start(Call::DeleteItem(request, done));
     }
-    in_flight.wait_for_all();
-    let failed = failed.lock().take();
-    (deleted.load(Ordering::Relaxed), left.load(Ordering::Relaxed), failed)
+    in_flight.wait_for_all()
 }

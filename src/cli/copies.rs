@@ -101,7 +101,7 @@ impl Cost {
 }
 
 /// Set by the first signal; the second ends the process.
-pub fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
+fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the first finds the flag not set.
@@ -294,7 +294,7 @@ pub fn of_service(args: &CopyArgs, endpoint: Option<&str>, table: TableName) -> 
 }
 
 /// The table of a data directory.
-pub fn of_data(opened: &Opened, table: TableName) -> Side {
+fn of_data(opened: &Opened, table: TableName) -> Side {
     Side { database: opened.database.clone(), name: table.to_string(), table }
 }
 

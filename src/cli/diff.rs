@@ -64,14 +64,6 @@ fn described(side: &Side) -> Result<TableDescription, CliError> {
     definition::describe(side)?.ok_or_else(|| CliError::Message(format!("{}: there is no such table", side.name)))
 }
 
-/// How many of each kind.
-#[derive(Default)]
-struct Differences {
-    removed: u64,
-    added: u64,
-    changed: u64,
-}
-
 fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     let tables = [described(&sides[0])?, described(&sides[1])?];
     let key = tables[0].schema.key.clone();
@@ -88,9 +80,14 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     let bar = Arc::new(Progress::of_items(tables[0].item_count + tables[1].item_count, 0));
     let tally = copies::tally(&bar, &cost)?;
     let comparison = Comparison { sides, key, items, segments: args.copy.segments, tally: &tally };
-    let (mut counts, mut printed) = (Differences::default(), Ok(()));
+    // Only in A, only in B, in both.
+    let (mut counts, mut printed) = ([0_u64; 3], Ok(()));
     let ended = comparison.run(&mut |difference| {
-        counts.count(difference);
+        counts[match &difference.items {
+            [Some(_), None] => 0,
+            [None, _] => 1,
+            [Some(_), Some(_)] => 2,
+        }] += 1;
         if args.brief {
             return ControlFlow::Break(());
         }
@@ -106,11 +103,11 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     ended?;
     printed?;
     let [one, two] = &comparison.sides;
-    let same = counts.removed + counts.added + counts.changed == 0;
+    let same = counts == [0; 3];
     if args.brief && !same {
         say!("{} and {} differ", one.name, two.name)?;
     } else if !same {
-        let Differences { removed, added, changed } = counts;
+        let [removed, added, changed] = counts;
         warn(format_args!(
             "{} only in {}, {} only in {}, {} different",
             HumanCount(removed),
@@ -121,17 +118,6 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
         ));
     }
     Ok(if same { Outcome::Done } else { Outcome::Failed })
-}
-
-impl Differences {
-    fn count(&mut self, difference: &Difference) {
-        let of = match &difference.items {
-            [Some(_), Some(_)] => &mut self.changed,
-            [Some(_), None] => &mut self.removed,
-            [None, _] => &mut self.added,
-        };
-        *of += 1;
-    }
 }
 
 /// The key, its partition first.

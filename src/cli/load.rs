@@ -75,7 +75,7 @@ fn open_source(path: &Path) -> Result<Source, CliError> {
     Ok(Source { name, reader: Box::new(BufReader::with_capacity(1 << 20, file)), bytes })
 }
 
-/// What happened so far; shared with the callbacks of the puts.
+/// What happened so far.
 #[derive(Default)]
 struct Tally {
     stored: u64,
@@ -86,8 +86,7 @@ struct Loader {
     database: Arc<dyn Browse>,
     table: TableName,
     progress: Arc<Progress>,
-    tally: Arc<Mutex<Tally>>,
-    in_flight: Arc<InFlight>,
+    in_flight: Arc<InFlight<Tally>>,
     bytes_read: u64,
 }
 
@@ -97,7 +96,6 @@ impl Loader {
             database,
             table,
             progress: Arc::new(progress),
-            tally: Arc::default(),
             in_flight: Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX)),
             bytes_read: 0,
         }
@@ -151,7 +149,7 @@ impl Loader {
 
     fn put(&self, source: &str, (number, bytes): (u64, usize), item: Item) {
         self.in_flight.enter(bytes);
-        let (tally, in_flight, progress) = (Arc::clone(&self.tally), Arc::clone(&self.in_flight), Arc::clone(&self.progress));
+        let (in_flight, progress) = (Arc::clone(&self.in_flight), Arc::clone(&self.progress));
         // How far the file was read for this put: the bar shows what is stored, not what is queued.
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
         self.database.start(Call::PutItem(
@@ -159,10 +157,13 @@ impl Loader {
             Done::of(move |outcome| {
                 match outcome {
                     Ok(_) => {
-                        let stored = count(&tally, |tally| &mut tally.stored);
+                        let stored = in_flight.note(|tally| {
+                            tally.stored += 1;
+                            tally.stored
+                        });
                         progress.update(bytes_read, stored.to_string());
                     }
-                    Err(error) => report(&tally, &progress, &source, number, &error.to_string()),
+                    Err(error) => report(&in_flight, &progress, &source, number, &error.to_string()),
                 }
                 // Last: `finish` reads the tally when nothing is in flight.
                 in_flight.leave(bytes);
@@ -171,27 +172,22 @@ impl Loader {
     }
 
     fn bad(&self, source: &str, number: u64, text: &str) {
-        report(&self.tally, &self.progress, source, number, text);
+        report(&self.in_flight, &self.progress, source, number, text);
     }
 
     /// Waits for every put; how many were stored and how many lines were bad.
     fn finish(self) -> (u64, u64) {
-        self.in_flight.wait_for_all();
+        let Tally { stored, bad } = self.in_flight.wait_for_all();
         self.progress.finish();
-        let tally = self.tally.lock();
-        (tally.stored, tally.bad)
+        (stored, bad)
     }
 }
 
-fn count(tally: &Mutex<Tally>, member: impl Fn(&mut Tally) -> &mut u64) -> u64 {
-    let mut tally = tally.lock();
-    let value = member(&mut tally);
-    *value += 1;
-    *value
-}
-
-fn report(tally: &Mutex<Tally>, progress: &Progress, source: &str, number: u64, text: &str) {
-    let bad = count(tally, |tally| &mut tally.bad);
+fn report(in_flight: &InFlight<Tally>, progress: &Progress, source: &str, number: u64, text: &str) {
+    let bad = in_flight.note(|tally| {
+        tally.bad += 1;
+        tally.bad
+    });
     if bad <= REPORTS_MAX {
         progress.line(&format!("{source}:{number}: {text}"));
     } else if bad == REPORTS_MAX + 1 {
@@ -199,36 +195,38 @@ fn report(tally: &Mutex<Tally>, progress: &Progress, source: &str, number: u64, 
     }
 }
 
-/// A gate that writes enter when they are queued and leave when they have ended.
+/// Bounds the writes on their way, in number and in bytes: they enter when they are queued and leave when they have ended. `T` is what is
+/// noted of them.
 #[derive(Debug)]
-pub struct InFlight {
+pub struct InFlight<T> {
     writes_max: usize,
     bytes_max: usize,
-    now: Mutex<Now>,
+    now: Mutex<Now<T>>,
     left: Condvar,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
-struct Now {
+#[derive(Debug, Default)]
+struct Now<T> {
     writes: usize,
     bytes: usize,
+    noted: T,
 }
 
-impl InFlight {
+impl<T: Default> InFlight<T> {
     pub fn new(writes_max: usize, bytes_max: usize) -> Self {
         Self { writes_max, bytes_max, now: Mutex::default(), left: Condvar::new() }
     }
 
     /// Waits until there is room. One write alone always has.
     pub fn enter(&self, bytes: usize) {
-        let full = |now: &mut Now| now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max);
+        let full = |now: &mut Now<T>| now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max);
         let mut now = self.now.lock();
         self.left.wait_while(&mut now, full);
         now.writes += 1;
         now.bytes += bytes;
     }
 
-    /// A write of so many bytes ended.
+    /// A write of so many bytes ended, and was noted.
     pub fn leave(&self, bytes: usize) {
         let mut now = self.now.lock();
         now.writes = now.writes.saturating_sub(1);
@@ -236,9 +234,16 @@ impl InFlight {
         self.left.notify_all();
     }
 
-    /// Waits until every write has ended.
-    pub fn wait_for_all(&self) {
-        self.left.wait_while(&mut self.now.lock(), |now| now.writes > 0);
+    /// Notes what became of a write.
+    pub fn note<R>(&self, note: impl FnOnce(&mut T) -> R) -> R {
+        note(&mut self.now.lock().noted)
+    }
+
+    /// Waits until every write has ended; what was noted.
+    pub fn wait_for_all(&self) -> T {
+        let mut now = self.now.lock();
+        self.left.wait_while(&mut now, |now| now.writes > 0);
+        std::mem::take(&mut now.noted)
     }
 }
 
@@ -304,7 +309,7 @@ mod tests {
     #[test]
     fn a_write_waits_for_room_in_number_and_in_bytes() {
         for (writes_max, bytes_max) in [(2, 100), (100, 20)] {
-            let in_flight = Arc::new(InFlight::new(writes_max, bytes_max));
+            let in_flight = Arc::new(InFlight::<()>::new(writes_max, bytes_max));
             in_flight.enter(10);
             in_flight.enter(10);
             let (sender, receiver) = channel();
@@ -324,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_write_larger_than_the_room_goes_alone() {
-        let in_flight = InFlight::new(10, 20);
+        let in_flight = InFlight::<()>::new(10, 20);
         in_flight.enter(1_000);
         in_flight.leave(1_000);
         in_flight.wait_for_all();

@@ -118,44 +118,9 @@ const KNOWN: &[Known] = &[
 
 /// What mount(8) and fstab(5) pass to everybody. Nothing of ours follows from these words: set-id bits, devices and programs never
 /// work in the mount, access times never change, and a write is durable when it returns.
-const GENERIC: &[&str] = &[
-    "defaults",
-    "suid",
-    "nosuid",
-    "dev",
-    "nodev",
-    "exec",
-    "noexec",
-    "async",
-    "sync",
-    "dirsync",
-    "atime",
-    "noatime",
-    "diratime",
-    "nodiratime",
-    "relatime",
-    "norelatime",
-    "strictatime",
-    "nostrictatime",
-    "lazytime",
-    "nolazytime",
-    "auto",
-    "noauto",
-    "user",
-    "nouser",
-    "users",
-    "nousers",
-    "owner",
-    "noowner",
-    "group",
-    "nogroup",
-    "nofail",
-    "_netdev",
-    "silent",
-    "loud",
-    "nosymfollow",
-    "default_permissions",
-];
+const GENERIC: &str = "defaults suid nosuid dev nodev exec noexec async sync dirsync atime noatime diratime nodiratime \
+    relatime norelatime strictatime nostrictatime lazytime nolazytime auto noauto user nouser users \
+    nousers owner noowner group nogroup nofail _netdev silent loud nosymfollow default_permissions";
 
 /// Prefixes of words that are for other programs.
 const FOREIGN: [&str; 3] = ["x-", "X-", "comment="];
@@ -202,7 +167,7 @@ impl Options {
             }
             return (known.set)(self, value).map_err(|why| format!("the mount option {name} {why}"));
         }
-        if GENERIC.contains(&word) || FOREIGN.iter().any(|prefix| word.starts_with(prefix)) {
+        if GENERIC.split(' ').any(|known| known == word) || FOREIGN.iter().any(|prefix| word.starts_with(prefix)) {
             return Ok(());
         }
         if name == "remount" {
@@ -230,7 +195,7 @@ impl Options {
 }
 
 fn unknown(word: &str) -> String {
-    let words: Vec<&str> = KNOWN.iter().map(|known| known.word).chain(GENERIC.iter().copied()).collect();
+    let words: Vec<&str> = KNOWN.iter().map(|known| known.word).chain(GENERIC.split(' ')).collect();
     let hint = nearest(word, words).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
     format!("unknown mount option {word:?}{hint} (ddbfs mount --help explains them all)")
 }

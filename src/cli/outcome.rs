@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 
 use crate::codec::shown::{self, TEXT_CHARS_MAX};
 
@@ -36,6 +37,11 @@ impl CliError {
     pub fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
+    }
+
+    /// An I/O error of a file.
+    pub fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        Self::io(path.display().to_string())
     }
 }
 

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::io::{self, BufRead as _, ErrorKind, Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -194,31 +195,25 @@ fn answered(asked: &[u8]) -> io::Result<Vec<u8>> {
     let path = Path::new(OsStr::from_bytes(path));
     match *kind {
         FOLLOW => return path.canonicalize().map(|path| path.into_os_string().into_vec()),
-        LIST => return names(path),
+        LIST => return names(path, NAMES_MAX, 0, |_| true),
         _ => {}
     }
     match std::fs::read(path) {
-        Err(error) if error.kind() == ErrorKind::IsADirectory => directories(path),
+        Err(error) if error.kind() == ErrorKind::IsADirectory => {
+            names(path, usize::MAX, b'\n', |entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        }
         read => read,
     }
 }
 
-fn names(path: &Path) -> io::Result<Vec<u8>> {
+/// The names in a directory of the first so many entries that are meant, each with that byte behind it.
+fn names(path: &Path, most: usize, end: u8, is_meant: fn(&DirEntry) -> bool) -> io::Result<Vec<u8>> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(path)?.take(NAMES_MAX) {
-        names.extend_from_slice(entry?.file_name().as_bytes());
-        names.push(0);
-    }
-    Ok(names)
-}
-
-fn directories(path: &Path) -> io::Result<Vec<u8>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(path)? {
+    for entry in std::fs::read_dir(path)?.take(most) {
         let entry = entry?;
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if is_meant(&entry) {
             names.extend_from_slice(entry.file_name().as_bytes());
-            names.push(b'\n');
+            names.push(end);
         }
     }
     Ok(names)

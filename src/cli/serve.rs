@@ -11,7 +11,7 @@ use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
 
 /// Where the HTTP API listens unless told otherwise; DynamoDB Local's address.
-pub const HTTP_ADDRESS: &str = "127.0.0.1:8000";
+const HTTP_ADDRESS: &str = "127.0.0.1:8000";
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {

@@ -137,7 +137,7 @@ const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 
 /// Tells on standard error what is new since `told`, what this printed the time before, and prints what is known now. `status` is that of
 /// the command; `None` tells nothing, as what is looked for while a command is typed is no failure of it.
-pub fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
+fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
     let before: HashMap<&str, &str> = told.split(' ').filter_map(|word| word.split_once('=')).collect();
     let user = user().map_err(CliError::io("cannot read who this process runs as"))?;
     let mounts = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
@@ -312,7 +312,7 @@ enum Quote {
 }
 
 /// The last word of a line. `breaks`: the characters at which readline begins another one, `COMP_WORDBREAKS`.
-pub fn last_word(line: &str, breaks: &str) -> Typed {
+fn last_word(line: &str, breaks: &str) -> Typed {
     let (mut text, mut quote) = (String::new(), Quote::None);
     // Of the word, of the part behind its last slash, and of what readline completes, now and outside of the open quote.
     let (mut slash, mut start, mut outside) = (Start::default(), Start::default(), Start::default());

@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
         };
         let tally = detect(self.database, (&self.table, &self.schema), &self.index, bounds, &mut found)?;
         if let Some(table) = table {
-            table.finish().map_err(CliError::io(path.display().to_string()))?;
+            table.finish().map_err(CliError::at(path))?;
         }
         let listed = if !self.settings.no_details && path != Path::new("-") {
             format!(", listed in {}", path.display())
@@ -196,7 +196,7 @@ impl<'a> Run<'a> {
     fn correct(&self, mode: CorrectMode) -> Result<Outcome, CliError> {
         let input_path = self.settings.input.as_deref().unwrap_or(Path::new(DETECTION_FILE));
         let errors_path = self.settings.errors.as_deref().unwrap_or(Path::new(ERRORS_FILE));
-        let input = File::open(input_path).map_err(CliError::io(input_path.display().to_string()))?;
+        let input = File::open(input_path).map_err(CliError::at(input_path))?;
         let errors = create(errors_path)?;
         let action = match mode {
             CorrectMode::Update => Action::Update,
@@ -249,7 +249,7 @@ fn create(path: &Path) -> Result<Box<dyn Write>, CliError> {
     if path == Path::new("-") {
         return Ok(Box::new(std::io::stdout().lock()));
     }
-    let file = File::create(path).map_err(CliError::io(path.display().to_string()))?;
+    let file = File::create(path).map_err(CliError::at(path))?;
     Ok(Box::new(BufWriter::new(file)))
 }
 
@@ -259,7 +259,7 @@ fn cannot_write(path: &Path, error: &csv::Error) -> CliError {
 
 /// What a configuration file says.
 fn read_config(path: &Path) -> Result<Settings, CliError> {
-    let text = std::fs::read_to_string(path).map_err(CliError::io(path.display().to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(CliError::at(path))?;
     parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", path.display())))
 }
 

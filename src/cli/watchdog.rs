@@ -124,7 +124,7 @@ fn is_alive_for(pid: u32, long: Duration) -> bool {
 }
 
 /// A process whose first thread has ended is a zombie, however many others have not.
-pub fn is_alive(pid: u32) -> bool {
+fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The state follows the command's name in parentheses, proc(5).
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))

@@ -73,7 +73,7 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
             CliError::Message(format!("no ddbfs is mounted at {}{}", path.display(), hint(&listed.iter().collect::<Vec<_>>())))
         }),
         Err(error) if error.kind() == ErrorKind::TimedOut => Err(silent(path)),
-        Err(error) => Err(CliError::io(path.display().to_string())(error)),
+        Err(error) => Err(CliError::at(path)(error)),
     }
 }
 

@@ -149,23 +149,35 @@ fn help(state: &State) -> Line<'static> {
     Line::from(format!("q quit  ↑↓ choose  / {filter}  m minute, hour, day  sort: {}", sorts.join(" "))).dim()
 }
 
+/// A table of figures behind what `heads` names; the cells of the heads, what the figures are of, and a style make a line.
+fn figures<'t, T: 't>(
+    heads: Vec<(Span<'static>, Constraint)>,
+    (columns, sort): (&[&Column<T>], Option<Sort>),
+    lines: impl Iterator<Item = (Vec<Cell<'static>>, &'t T, Style)>,
+) -> Table<'static> {
+    let titles = columns.iter().map(|column| right(marked(column.title, sort.is_some() && column.sort == sort)));
+    let widths: Vec<Constraint> =
+        heads.iter().map(|(_, width)| *width).chain(columns.iter().map(|column| Constraint::Length(column.width))).collect();
+    let rows = lines.map(|(cells, of, style)| {
+        let figures = columns.iter().map(|column| right((column.cell)(of)));
+        Cells::new(cells.into_iter().chain(figures)).style(style)
+    });
+    let header = heads.into_iter().map(|(title, _)| Cell::from(title)).chain(titles);
+    Table::new(rows, widths).header(Cells::new(header).style(Modifier::DIM))
+}
+
 fn sources(frame: &mut Frame<'_>, area: Rect, state: &State) {
     let shown = state.shown();
     let mut columns = fitting(&OF_SOURCES, area.width, NAME_WIDTH);
     let is_provisioned = shown.iter().any(|row| row.reading.provisioned.is_some());
     columns.retain(|column| is_provisioned || column.title != PROVISIONED);
     let width = beside(&columns, area.width);
-    let name = Cell::from(marked("table or index", state.sort == Sort::Name));
-    let titles = columns.iter().map(|column| right(marked(column.title, column.sort == Some(state.sort))));
-    let rows = shown.iter().map(|row| {
+    let lines = shown.iter().map(|row| {
         let style = if row.is_near_provisioned() { Style::new().fg(Color::Yellow) } else { Style::new() };
-        let figures = columns.iter().map(|column| right((column.cell)(row)));
-        Cells::new(std::iter::once(Cell::from(tail(&row.reading.path, width))).chain(figures)).style(style)
+        (vec![Cell::from(tail(&row.reading.path, width))], *row, style)
     });
-    let widths = std::iter::once(Constraint::Fill(1)).chain(columns.iter().map(|column| Constraint::Length(column.width)));
-    let table = Table::new(rows, widths)
-        .header(Cells::new(std::iter::once(name).chain(titles)).style(Modifier::DIM))
-        .row_highlight_style(Modifier::REVERSED);
+    let name = (marked("table or index", state.sort == Sort::Name), Constraint::Fill(1));
+    let table = figures(vec![name], (&columns, Some(state.sort)), lines).row_highlight_style(Modifier::REVERSED);
     frame.render_stateful_widget(table, area, &mut TableState::new().with_selected(state.place()));
 }
 
@@ -205,18 +217,14 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
     let inside = pane(frame, area, format!("{count} of {}, last {}", details.path, details.window.name()));
     let columns = fitting(&OF_PARTITIONS, inside.width, NUMBER_WIDTH + 2 * BAR_WIDTH + 6);
     let width = beside(&columns, inside.width).saturating_sub(NUMBER_WIDTH + BAR_WIDTH + 2);
-    let titles = columns.iter().map(|column| right(Span::from(column.title)));
-    let rows = shown.iter().map(|one| {
-        let figures = columns.iter().map(|column| right((column.cell)(one)));
+    let lines = shown.into_iter().map(|one| {
         let filled = details.bytes_max.map_or(0.0, |most| one.bytes as f64 / most as f64);
-        let bars = [load_bar(one, width), Cell::from(Span::from(bar(filled, BAR_WIDTH)).blue())];
-        Cells::new(std::iter::once(Cell::from(one.name.clone())).chain(bars).chain(figures))
+        let filled = Cell::from(Span::from(bar(filled, BAR_WIDTH)).blue());
+        (vec![Cell::from(one.name.clone()), load_bar(one, width), filled], one, Style::new())
     });
-    let fixed = [Constraint::Length(NUMBER_WIDTH), Constraint::Length(width), Constraint::Length(BAR_WIDTH)];
-    let widths = fixed.into_iter().chain(columns.iter().map(|column| Constraint::Length(column.width)));
-    let names = ["", "load", "filled"].map(Cell::from);
-    let table = Table::new(rows, widths).header(Cells::new(names.into_iter().chain(titles)).style(Modifier::DIM));
-    frame.render_widget(table, inside);
+    let heads = [("", NUMBER_WIDTH), ("load", width), ("filled", BAR_WIDTH)];
+    let heads = heads.map(|(title, width)| (Span::from(title), Constraint::Length(width)));
+    frame.render_widget(figures(heads.into(), (&columns, None), lines), inside);
 }
 
 /// Against what the partition gives, and lighter what the busiest second had more: green, from half on yellow, from four fifths on red.
@@ -238,12 +246,6 @@ fn keys(frame: &mut Frame<'_>, area: Rect, details: &Details) {
         return frame.render_widget(Paragraph::new("nothing was asked for").dim(), inside);
     }
     let columns = fitting(&OF_KEYS, inside.width, NAME_WIDTH);
-    let titles = columns.iter().map(|column| right(Span::from(column.title)));
-    let rows = details.keys.iter().map(|key| {
-        let figures = columns.iter().map(|column| right((column.cell)(key)));
-        Cells::new(std::iter::once(Cell::from(key.name.clone())).chain(figures))
-    });
-    let widths = std::iter::once(Constraint::Fill(1)).chain(columns.iter().map(|column| Constraint::Length(column.width)));
-    let header = Cells::new(std::iter::once(Cell::from("key")).chain(titles)).style(Modifier::DIM);
-    frame.render_widget(Table::new(rows, widths).header(header), inside);
+    let lines = details.keys.iter().map(|key| (vec![Cell::from(key.name.clone())], key, Style::new()));
+    frame.render_widget(figures(vec![(Span::from("key"), Constraint::Fill(1))], (&columns, None), lines), inside);
 }
