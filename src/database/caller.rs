@@ -93,6 +93,30 @@ pub fn receive<T>(message: &Receiver<T>) -> Result<Option<T>, Error> {
     }
 }
 
+/// Pauses of one who looks again and again, each longer than the one before.
+#[derive(Debug)]
+pub struct Pauses {
+    next: Duration,
+    max: Duration,
+}
+
+impl Pauses {
+    #[must_use]
+    pub fn new(first: Duration, max: Duration) -> Self {
+        Self { next: first, max }
+    }
+
+    /// The next pause, while it is wanted.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]
+    pub fn wait(&mut self) -> Result<(), Error> {
+        let pause = self.next;
+        self.next = (pause * 2).min(self.max);
+        sleep(pause)
+    }
+}
+
 /// Sleeps while that is wanted.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{CopyError, Side};
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, create_table};
-use crate::database::caller;
+use crate::database::caller::Pauses;
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
 use crate::model::api::{
     CreateTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus, TimeToLiveSpecification,
@@ -77,7 +77,7 @@ pub fn create(to: &Side, schema: &TableSchema, late: bool) -> Result<TableDescri
 
 /// Waits until the table and its indexes are there.
 fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyError> {
-    let mut pause = LOOK_MIN;
+    let mut pauses = Pauses::new(LOOK_MIN, LOOK_MAX);
     loop {
         let table = describe(to)?;
         let table = table.ok_or_else(|| CopyError::Refused(format!("{}: the table was deleted meanwhile", to.name)))?;
@@ -87,8 +87,7 @@ fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyE
             None if table.status == TableStatus::Active => return Ok(table),
             None => {}
         }
-        caller::sleep(pause).map_err(|error| to.failed(error))?;
-        pause = (pause * 2).min(LOOK_MAX);
+        pauses.wait().map_err(|error| to.failed(error))?;
     }
 }
 

@@ -6,13 +6,13 @@ use std::thread;
 
 use super::journal::{Counts, Place};
 use super::{CopyError, Side};
-use crate::database::caller::{self, Caller};
+use crate::database::caller::{self, Caller, Pauses};
 use crate::database::prelude::*;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{ScanRequest, Segment};
 
 /// Called with a segment, the items of its next page and the page; on a thread of that segment.
-pub type EachPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Sync + 'a;
+type EachPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Sync + 'a;
 
 /// Reads every segment from its place to its end, or until the tally says that all is to end.
 ///
@@ -112,9 +112,18 @@ const ROUNDS_MAX: u32 = 12;
 const DELAY_MIN: Duration = Duration::from_millis(25);
 const DELAY_MAX: Duration = Duration::from_secs(5);
 
-/// Waits of one who was throttled, each longer than the one before.
-#[derive(Debug, Default)]
-pub struct Patience(u32);
+/// Waits of one who was throttled.
+#[derive(Debug)]
+pub struct Patience {
+    pauses: Pauses,
+    rounds: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { pauses: Pauses::new(DELAY_MIN, DELAY_MAX), rounds: 0 }
+    }
+}
 
 impl Patience {
     /// Sleeps, unless it has done so in vain too often; whether to try again.
@@ -122,17 +131,13 @@ impl Patience {
     /// # Errors
     /// [`Error::Interrupted`]
     pub fn wait(&mut self) -> Result<bool, Error> {
-        if self.0 >= ROUNDS_MAX {
-            return Ok(false);
-        }
-        caller::sleep((DELAY_MIN * 2_u32.pow(self.0)).min(DELAY_MAX))?;
-        self.0 += 1;
-        Ok(true)
+        self.rounds += 1;
+        if self.rounds > ROUNDS_MAX { Ok(false) } else { self.pauses.wait().map(|()| true) }
     }
 
     /// Something was done.
     pub fn renew(&mut self) {
-        self.0 = 0;
+        *self = Self::default();
     }
 }
 

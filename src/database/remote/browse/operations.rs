@@ -4,7 +4,6 @@
 //! A service takes a while to make a table, to change it and to remove it. Who does so through the mount goes on when it is done, as
 //! programs do that make a directory and write into it at once.
 
-use std::thread::sleep;
 use std::time::Instant;
 
 use super::RemoteDatabase;
@@ -12,11 +11,12 @@ use super::writes::{Asked, Target, Writes, asked};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, answer};
+use crate::database::caller::Pauses;
 use crate::database::item_writes::{Effect, item_writes, of_action, of_batch};
 use crate::database::layout::Layout;
 use crate::database::prelude::*;
 use crate::database::remote::service::{is_read, is_select, statements};
-use crate::database::{BatchRows, Done, Rows, caller};
+use crate::database::{BatchRows, Done, Rows};
 use crate::expr::partiql;
 use crate::model::api::operation::Way;
 use crate::model::api::{
@@ -328,11 +328,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 impl RemoteDatabase {
     /// Waits while the table has that status, which is CREATING, UPDATING or DELETING; not for longer than the caller does.
     pub(super) fn settle(&self, table: &TableName, status: TableStatus) {
-        let (begun, mut pause) = (Instant::now(), LOOK_MIN);
-        while self.has(table, status) && begun.elapsed() < PATIENCE && caller::is_waiting() {
-            sleep(pause);
-            pause = (pause * 2).min(LOOK_MAX);
-        }
+        let (begun, mut pauses) = (Instant::now(), Pauses::new(LOOK_MIN, LOOK_MAX));
+        while self.has(table, status) && begun.elapsed() < PATIENCE && pauses.wait().is_ok() {}
     }
 
     /// One that was made a moment ago may not be told of yet.
