@@ -24,7 +24,7 @@ use crate::store::budget::Budget;
 
 /// Bytes that a second of a body's or an answer's time must bring, after the first [`Timeouts::silence`]: a peer that moves a byte now and
 /// then would hold a connection for ever.
-pub const RATE_MIN: u32 = 16 * 1024;
+const RATE_MIN: u32 = 16 * 1024;
 /// The same while others wait for the memory that the slow one holds.
 const RATE_MIN_WANTED: u32 = 16 * RATE_MIN;
 
@@ -90,7 +90,7 @@ impl Default for Phase {
 impl Phase {
     /// How long nothing was sent and nothing is owed; `None` while something is.
     #[must_use]
-    pub fn idle_time(&self) -> Option<Duration> {
+    fn idle_time(&self) -> Option<Duration> {
         let since = matches!(self.get(), NEW | IDLE).then(|| self.0.idle_since.load(Ordering::Acquire))?;
         Some(Duration::from_micros(now().saturating_sub(since)))
     }
@@ -240,7 +240,7 @@ impl AsyncWrite for TimeoutStream {
 }
 
 /// Connections at a time. When as many are at work, more wait to be served.
-pub const CONNECTIONS_MAX: usize = 1024;
+const CONNECTIONS_MAX: usize = 1024;
 /// Who sent nothing for a shorter time may have a request on its way.
 const IDLE_MIN: Duration = Duration::from_millis(250);
 /// After this time without a free slot it is looked again who is idle.

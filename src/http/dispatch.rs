@@ -74,7 +74,7 @@ impl Begun {
 }
 
 /// A request with a body of at most this many bytes that reads or writes single items runs where its connection is.
-pub const SHORT_BODY_BYTES: usize = 32 * 1024;
+const SHORT_BODY_BYTES: usize = 32 * 1024;
 /// Threads at work at a time, for each processor.
 const PER_PROCESSOR: usize = 4;
 /// Turns for long requests.

@@ -35,7 +35,7 @@ use crate::protocol::{self, Operation, memory};
 use crate::store::budget::{Memory, PATIENCE, Permit};
 
 /// Where Prometheus looks unless told otherwise.
-pub const METRICS_PATH: &str = "/metrics";
+const METRICS_PATH: &str = "/metrics";
 /// Who waits for memory gains nothing by so little.
 const LITTLE_BYTES: usize = 256 * 1024;
 /// Request line and headers (docs/dynamodb.md 1.1).
@@ -355,7 +355,7 @@ fn preflight(head: &Parts) -> Reply {
 
 /// Reads the header's value; upper and lower case count. `None` is no operation's.
 #[must_use]
-pub fn operation_of(header: Option<&str>) -> Option<&'static Operation> {
+fn operation_of(header: Option<&str>) -> Option<&'static Operation> {
     let (service, name) = header?.split_once('.')?;
     protocol::find(name).filter(|operation| operation.service.target() == service)
 }

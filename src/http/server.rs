@@ -119,19 +119,16 @@ impl Server {
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
-        let (memory, timeouts, ids) = (options.memory, options.timeouts, RequestIds::new(seed()));
-        let long_requests = LongRequests::default();
-        let (connections, bare_texts) = (Connections::new(), options.bare_texts);
-        let of_service = Arc::clone(&connections);
+        let (timeouts, connections) = (options.timeouts, Connections::new());
         let service = Arc::new(Service {
             database,
             gate,
-            memory,
+            memory: options.memory,
             timeouts,
-            connections: of_service,
-            long_requests,
-            ids,
-            bare_texts,
+            connections: Arc::clone(&connections),
+            long_requests: LongRequests::default(),
+            ids: RequestIds::new(seed()),
+            bare_texts: options.bare_texts,
             verifier,
         });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
@@ -139,7 +136,7 @@ impl Server {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_name("ddbfs-http").enable_all().build()?;
         let (stop, stopped) = watch::channel(false);
-        let door = Door { checks_users, service, connections: Arc::clone(&connections), inside: runtime.handle().clone() };
+        let door = Door { checks_users, service, inside: runtime.handle().clone() };
         let door = Some(door.open(listener, stopped)?);
         Ok(RunningServer { addr, stop, connections, shutdown_timeout: timeouts.shutdown, door, runtime: Some(runtime) })
     }
@@ -187,7 +184,6 @@ struct Door {
     /// Whether strangers are told that they are.
     checks_users: bool,
     service: Arc<Service>,
-    connections: Arc<Connections>,
     /// Where connections are served.
     inside: Handle,
 }
@@ -209,7 +205,7 @@ impl Door {
         loop {
             let next = async {
                 let (stream, stranger) = self.next(listener).await;
-                self.connections.slot(stranger.is_none()).await.map(|slot| (stream, stranger, slot))
+                self.service.connections.slot(stranger.is_none()).await.map(|slot| (stream, stranger, slot))
             };
             let (stream, stranger, slot) = tokio::select! {
                 Some(next) = next => next,

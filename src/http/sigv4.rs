@@ -4,10 +4,6 @@
 //! the hash of the body as sent. `Host`, the target and the date must be among the signed headers, else somebody who saw one
 //! request could send another. Any region is taken, as a local database has none of its own.
 
-#[cfg(test)]
-#[path = "sigv4_tests.rs"]
-mod tests;
-
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,7 +22,7 @@ use crate::model::clock::Clock;
 /// How far a request's date may be from ours.
 pub const SKEW_SECONDS_MAX: u64 = 15 * 60;
 /// Longest life of a presigned request: seven days.
-pub const EXPIRES_SECONDS_MAX: u64 = 7 * 24 * 3600;
+const EXPIRES_SECONDS_MAX: u64 = 7 * 24 * 3600;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "dynamodb";
@@ -417,7 +413,7 @@ pub fn parameters(header: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
+mod times {
     use super::*;
 
     #[track_caller]
@@ -461,3 +457,7 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "sigv4_tests.rs"]
+mod tests;
