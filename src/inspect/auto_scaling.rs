@@ -54,12 +54,8 @@ impl Minute {
     /// Percent of the capacity.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
-        self.consumed * 100.0 / as_f64(self.capacity.max(1))
+        self.consumed * 100.0 / self.capacity.max(1) as f64
     }
-}
-
-fn as_f64(units: u64) -> f64 {
-    units as f64
 }
 
 /// Runs the policy on a load: sums of units by minute since the epoch, ascending; minutes that are not there had none. It begins with
@@ -144,7 +140,7 @@ impl Controller {
 /// Unit-hours of capacity over the minutes.
 #[must_use]
 pub fn unit_hours(minutes: &[Minute]) -> f64 {
-    minutes.iter().map(|minute| as_f64(minute.capacity)).sum::<f64>() / MINUTE_SECONDS
+    minutes.iter().map(|minute| minute.capacity as f64).sum::<f64>() / MINUTE_SECONDS
 }
 
 #[cfg(test)]

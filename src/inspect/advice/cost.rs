@@ -82,7 +82,7 @@ fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool)
     if !is_high && !is_low {
         return None;
     }
-    let name = &facts.description.schema.name;
+    let name = facts.name();
     let price = if is_write { traffic.prices.write_hour } else { traffic.prices.read_hour };
     let saved = given.saturating_sub(fitting(peak)) as f64 * price * crate::model::prices::MONTH_HOURS;
     let (level, more) = if is_high {
@@ -92,7 +92,7 @@ fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool)
     };
     Some(Advice {
         level,
-        subject: source.index.as_ref().map_or_else(|| format!("table {name}"), |index| format!("index {index}")),
+        subject: facts.subject(source.index.as_ref()),
         finding: format!(
             "The busiest minute since {} took {} of {given} provisioned {kind} units a second, {}.{more}",
             minute(traffic.since_ms),
@@ -123,7 +123,7 @@ pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
     }
     vec![Advice {
         level: Level::Hint,
-        subject: format!("table {}", schema.name),
+        subject: facts.subject(None),
         finding: format!(
             "A month of the load since {} costs {:.2} {} {is} and {cost:.2} {other}.",
             minute(traffic.since_ms),

@@ -13,14 +13,10 @@ use crate::model::{IndexKind, Item, Key, Projection};
 /// An index with fewer entries than this part of the items, in percent, is called sparse.
 const SPARSE_PERCENT: u64 = 50;
 
-fn subject(index: &IndexFacts) -> String {
-    format!("index {}", index.schema.name)
-}
-
 /// Below the mount.
 fn path(facts: &Facts, index: &IndexFacts) -> String {
     let kind = if index.schema.kind == IndexKind::Global { "gsi" } else { "lsi" };
-    format!("{}/{kind}/{}", facts.description.schema.name, index.schema.name)
+    format!("{}/{kind}/{}", facts.name(), index.schema.name)
 }
 
 fn write_units(bytes: u64) -> u64 {
@@ -40,7 +36,7 @@ pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
     });
     low.map(|(index, units)| Advice {
         level: Level::Warning,
-        subject: subject(index),
+        subject: facts.subject(Some(&index.schema.name)),
         finding: format!("It has {units} write units a second, the table {}.", table.write_capacity_units),
         rule: "An index that cannot keep up throttles the writes of its table: give it at least the table's write units (G-45, G-46); while it is built 1.5 times, for suspected skew twice as many (M-26, M-27).",
         remedy: format!(
@@ -68,7 +64,7 @@ pub fn projection(facts: &Facts) -> Vec<Advice> {
         }
         all.push(Advice {
             level: Level::Hint,
-            subject: subject(index),
+            subject: facts.subject(Some(&index.schema.name)),
             finding: format!(
                 "{} projected: an entry has {entry_bytes} bytes on average and takes {} a change where KEYS_ONLY, {keys_bytes} bytes, takes {keys_only}. KEYS_ONLY would save {} of {} bytes.",
                 projected(&index.schema.projection),
@@ -79,7 +75,7 @@ pub fn projection(facts: &Facts) -> Vec<Advice> {
             rule: "Project only what the queries of the index return: a larger entry costs storage and write units at every change, a missing attribute costs a read of the table (G-19 to G-22, G-61, G-63).",
             remedy: format!(
                 "List the attributes that its queries read, and make a second index with these alone (`gsi NAME key:S include=a,b` into `{}/ctl`; write the definition to `{0}/schema.plan` first to see what it costs); then `rmdir {}`.",
-                facts.description.schema.name,
+                facts.name(),
                 path(facts, index)
             ),
         });
@@ -115,7 +111,7 @@ pub fn empty(facts: &Facts) -> Vec<Advice> {
     empty
         .map(|index| Advice {
             level: Level::Hint,
-            subject: subject(index),
+            subject: facts.subject(Some(&index.schema.name)),
             finding: format!("0 of {} are in it: all of them lack {}.", plural(items, "item"), key_names(index)),
             rule: "Only items that have all key attributes of an index are in it (G-13, G-14).",
             remedy: format!(
@@ -144,13 +140,13 @@ pub fn violations(facts: &Facts) -> Vec<Advice> {
         });
         all.push(Advice {
             level: Level::Warning,
-            subject: subject(index),
+            subject: facts.subject(Some(&index.schema.name)),
             finding: format!("{} kept out of it by a value that cannot be its key{example}.", are(index.violations)),
             rule: "No query of the index finds an item with a value of another type, too long or empty, and the next write of such an item is refused (M-16, M-19, M-20, G-34).",
             remedy: format!(
                 "`{}/violations.ndjson` lists them; `ddbfs violations {} {}` writes a table to fill in, and with --correct update mends them (M-21).",
                 path(facts, index),
-                facts.description.schema.name,
+                facts.name(),
                 index.schema.name
             ),
         });
@@ -163,7 +159,7 @@ fn are(items: u64) -> String {
 }
 
 fn item_path(facts: &Facts, key: &Key) -> String {
-    let table = &facts.description.schema.name;
+    let table = facts.name();
     format!("{}.json", item_stem(table, &EntryKey { index: None, base: key.clone() }))
 }
 

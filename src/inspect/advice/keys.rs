@@ -38,12 +38,12 @@ pub struct Keyed<'f> {
 
 pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
     let schema = &facts.description.schema;
-    let (subject, path) = (format!("table {}", schema.name), schema.name.to_string());
+    let (subject, path) = (facts.subject(None), schema.name.to_string());
     let mut all = vec![Keyed { index: None, subject, path, key: names([&schema.key.partition], ""), source: &facts.table }];
     for index in facts.indexes.iter().filter(|index| index.schema.kind == IndexKind::Global) {
         all.push(Keyed {
             index: Some(index),
-            subject: format!("index {}", index.schema.name),
+            subject: facts.subject(Some(&index.schema.name)),
             path: format!("{}/gsi/{}", schema.name, index.schema.name),
             key: names(&index.schema.partition, " + "),
             source: &index.source,
@@ -219,7 +219,7 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
     let Some(kind) = generated(&values) else { return Vec::new() };
     vec![Advice {
         level: Level::Hint,
-        subject: format!("table {}", schema.name),
+        subject: facts.subject(None),
         finding: format!("{name} looks like {kind} made by a database, and there is an index to find items by something else."),
         rule: "A key that no request knows makes every read go through an index: eventually consistent, and one more write for each (T-18, T-19, T-22).",
         remedy: "Make what requests ask for the key of the table, and keep uniqueness with attribute_not_exists instead of a sequence (T-20).".to_owned(),
@@ -238,7 +238,7 @@ pub fn write_shards(facts: &Facts) -> Vec<Advice> {
     let bytes = facts.table.mean_bytes();
     vec![Advice {
         level: Level::Note,
-        subject: format!("table {}", schema.name),
+        subject: facts.subject(None),
         finding: format!(
             "{units} write units a second are provisioned; at {bytes} bytes an item they need at least {needed} values of {} written at the same time.",
             names([&schema.key.partition], "")

@@ -101,7 +101,7 @@ fn values(keyed: &Keyed<'_>) -> Option<String> {
 fn sizes(facts: &Facts) -> String {
     let of = &facts.sizes.spread;
     let Some((size, key)) = facts.sizes.largest.first() else { return String::new() };
-    let stem = item_stem(&facts.description.schema.name, key);
+    let stem = item_stem(facts.name(), key);
     let words = spread(of, "items", bytes);
     let mut out = format!("- Items: {words}. The largest is `{stem}.json`, {}.\n\n```text\n", bytes(*size));
     let classes = of.classes();

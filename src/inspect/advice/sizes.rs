@@ -24,10 +24,10 @@ pub fn outliers(facts: &Facts) -> Vec<Advice> {
     if spread.count < ITEMS_MIN || count == 0 || count * 100 > spread.count * OUTLIERS_PERCENT_MAX || is_full {
         return Vec::new();
     }
-    let stem = item_stem(&facts.description.schema.name, key);
+    let stem = item_stem(facts.name(), key);
     vec![Advice {
         level: Level::Hint,
-        subject: format!("table {}", facts.description.schema.name),
+        subject: facts.subject(None),
         finding: format!(
             "The largest item, `{stem}.json`, has {}, half of the items {} or fewer; {} {} or more: {}.",
             bytes(*size),
@@ -39,7 +39,7 @@ pub fn outliers(facts: &Facts) -> Vec<Advice> {
         rule: "Every write and read of an item costs by its whole size, and so does every query that meets it: a page ends at 1 MB (G-49, G-60, P-23).",
         remedy: format!(
             "Keep what makes it large in an item of its own, or outside with its address in the item; `{stem}.meta` has its units, `find {}/items -size +{}k` the others.",
-            facts.description.schema.name,
+            facts.name(),
             least / 1024
         ),
     }]
@@ -62,10 +62,10 @@ fn near_limit() -> u64 {
 pub fn near_full(facts: &Facts) -> Vec<Advice> {
     let count = facts.sizes.spread.at_least(near_limit());
     let Some((size, key)) = facts.sizes.largest.first().filter(|_| count > 0) else { return Vec::new() };
-    let stem = item_stem(&facts.description.schema.name, key);
+    let stem = item_stem(facts.name(), key);
     vec![Advice {
         level: Level::Warning,
-        subject: format!("table {}", facts.description.schema.name),
+        subject: facts.subject(None),
         finding: format!(
             "{} {} {} or more of the 400 KB that an item may have; the largest, `{stem}.json`, has {}: {}.",
             plural(count, "item"),
@@ -100,7 +100,7 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
     let (schema, path) = (&facts.description.schema, path(facts, growth));
     vec![Advice {
         level,
-        subject: format!("table {}", schema.name),
+        subject: facts.subject(None),
         finding: fullest(facts, growth),
         rule: "With a local index an item collection stays in one partition and cannot pass its limit, 10 GB: what makes it larger is refused; warn at 8 GB (P-16, L-32, L-37, L-41, L-42).",
         remedy: format!(
@@ -111,7 +111,7 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
 }
 
 fn path(facts: &Facts, growth: &Growth) -> String {
-    growth.partition.first().map_or_else(String::new, |partition| collection(&facts.description.schema.name, partition))
+    growth.partition.first().map_or_else(String::new, |partition| collection(facts.name(), partition))
 }
 
 /// The fullest collection and its pace.

@@ -115,7 +115,8 @@ fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
         rule: "There are three causes: uneven data, a hot key, more than is provisioned; an index without write units throttles its table (T-01, T-02, T-04, G-44, G-45).",
         remedy: format!(
             "If one key has most of them, spread it; otherwise more units in `{}/schema.json`. `{}/partitions/heat.day.tsv` tells partitions from each other, `{1}/partitions/hot.day.tsv` keys.",
-            facts.description.schema.name, keyed.path
+            facts.name(),
+            keyed.path
         ),
         subject: keyed.subject,
     }
@@ -134,7 +135,7 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
         let is_global = index.schema.kind == IndexKind::Global;
         unused.push(Advice {
             level: Level::Hint,
-            subject: format!("index {}", index.schema.name),
+            subject: facts.subject(Some(&index.schema.name)),
             finding: format!(
                 "No read of it since {}; its writes took {} of {} write units, {}.",
                 minute(traffic.since_ms),
@@ -146,7 +147,8 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
             remedy: if is_global {
                 format!(
                     "When a whole cycle of the load was seen, a month's end too: `rmdir {}/gsi/{}`.",
-                    facts.description.schema.name, index.schema.name
+                    facts.name(),
+                    index.schema.name
                 )
             } else {
                 "A local index goes with its table only (L-08): leave it out of the next table.".to_owned()
@@ -169,10 +171,10 @@ fn wasted(facts: &Facts, (source, kind, reads): (&SourceTraffic, &str, &Reads)) 
     if reads.evaluated < EVALUATED_MIN || reads.returned * WASTE_TIMES > reads.evaluated {
         return None;
     }
-    let name = &facts.description.schema.name;
+    let name = facts.name();
     Some(Advice {
         level: Level::Hint,
-        subject: source.index.as_ref().map_or_else(|| format!("table {name}"), |index| format!("index {index}")),
+        subject: facts.subject(source.index.as_ref()),
         finding: format!(
             "{kind} evaluated {} in the last day and returned {}, {}: about {} of the {} read units that they took were for nothing.",
             plural(reads.evaluated, "item"),

@@ -124,15 +124,8 @@ const TABLE_HASH: &str = "Table Hash Key";
 const TABLE_RANGE: &str = "Table Range Key";
 const DELETE_BLANK: &str = "Delete Blank Attributes When Updating?(Y/N)";
 
-/// The columns of one index key attribute, by the words before.
-struct Columns {
-    value: String,
-    kind: String,
-    description: String,
-    update: String,
-}
-
-fn columns(index: &IndexKey) -> Vec<Columns> {
+/// The columns of each index key attribute: value, kind and description of a violation, and the new value.
+fn columns(index: &IndexKey) -> Vec<[String; 4]> {
     let (mut hashes, mut ranges) = (0, 0);
     let of = |(key_type, _): &(KeyType, KeyAttribute)| {
         let (word, count) = match key_type {
@@ -141,12 +134,7 @@ fn columns(index: &IndexKey) -> Vec<Columns> {
         };
         *count += 1;
         let name = if *count == 1 { format!("GSI {word} Key") } else { format!("GSI {word} Key {count}") };
-        Columns {
-            value: format!("{name} Value"),
-            kind: format!("{name} Violation Type"),
-            description: format!("{name} Violation Description"),
-            update: format!("{name} Update Value(FOR USER)"),
-        }
+        ["Value", "Violation Type", "Violation Description", "Update Value(FOR USER)"].map(|what| format!("{name} {what}"))
     };
     index.attributes.iter().map(of).collect()
 }
@@ -197,9 +185,7 @@ impl<W: Write> TableWriter<W> {
         let mut csv = csv::Writer::from_writer(out);
         let mut head = vec![TABLE_HASH.to_owned()];
         head.extend(schema.sort.is_some().then(|| TABLE_RANGE.to_owned()));
-        for columns in columns(index) {
-            head.extend([columns.value, columns.kind, columns.description, columns.update]);
-        }
+        head.extend(columns(index).into_iter().flatten());
         head.push(DELETE_BLANK.to_owned());
         csv.write_record(head)?;
         Ok(Self { csv, with_values })
@@ -252,7 +238,7 @@ pub struct Row {
 }
 
 /// A row as it stands, and what it says or why it says nothing.
-pub type ReadRow = (StringRecord, Result<Row, String>);
+type ReadRow = (StringRecord, Result<Row, String>);
 
 /// Reads a table: its head, then its rows.
 ///
@@ -277,7 +263,7 @@ pub fn read<R: Read>(
         None => None,
     };
     let blank = at(DELETE_BLANK)?;
-    let updates = columns(index).iter().map(|columns| at(&columns.update)).collect::<Result<Vec<_>, _>>()?;
+    let updates = columns(index).iter().map(|[.., update]| at(update)).collect::<Result<Vec<_>, _>>()?;
     let types: Vec<(usize, KeyType, KeyAttribute)> = updates
         .into_iter()
         .zip(&index.attributes)
