@@ -45,6 +45,12 @@ pub use entries::{CacheCounters, Collection, Entries, EntryKey, EntryStat, Parti
 /// Is given the entries of a listing, each with the bytes of its [`Position`]; `Break` ends it.
 pub type VisitEntry<'v> = dyn FnMut(&EntryKey, EntryStat, &[u8]) -> ControlFlow<()> + 'v;
 
+/// Is given records as they are stored; `Break` ends it.
+pub type VisitRecord<'v> = dyn FnMut(&Record<'_>) -> ControlFlow<()> + 'v;
+
+/// Is given what is listed; `Break` ends it.
+pub type Visit<'v, T> = dyn FnMut(T) -> ControlFlow<()> + 'v;
+
 /// What a page consumes that nobody has been given yet. It may be settled as often as the page is given.
 #[derive(Clone)]
 pub struct Bill(Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
@@ -147,7 +153,7 @@ pub trait Database: Send + Sync {
 }
 
 /// Reads a page, giving its rows.
-pub(crate) type ReadPage<'a> = dyn FnMut(&mut Rows<'_>) -> Result<Page, Error> + 'a;
+type ReadPage<'a> = dyn FnMut(&mut Rows<'_>) -> Result<Page, Error> + 'a;
 
 /// Collects the rows of a page as items.
 pub(crate) fn gather(read: &mut ReadPage<'_>) -> Result<(Vec<Item>, Page), Error> {
@@ -240,26 +246,25 @@ pub trait Browse: Database {
         source: &Source,
         range: Option<&PlaceRange>,
         after: Option<&Position>,
-        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+        visit: &mut Visit<'_, (Collection, Position)>,
     ) -> Result<(), Error>;
 
     /// Entries in key order, strictly after `after`, each with the bytes of its [`Position`].
     fn entries(&self, source: &Source, range: &Entries, after: Option<&Position>, visit: &mut VisitEntry<'_>) -> Result<(), Error>;
 
-    /// The records of a source in a range of places, in key order, as they are stored; the place of the last one when `visit` ended the
-    /// walk. Consumes nothing and warms nothing.
+    /// The records of a source in key order, as they are stored, strictly after `after`; of a segment, a strip of the hash space as wide as
+    /// the others. The place of the last one when `visit` ended the walk. Consumes nothing and warms nothing.
     fn records(
         &self,
         source: &Source,
-        range: &PlaceRange,
-        visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+        segment: Option<Segment>,
+        after: Option<&Position>,
+        visit: &mut VisitRecord<'_>,
     ) -> Result<Option<Position>, Error>;
 
-    /// Items that a value keeps out of an index, in the table's order.
-    fn violations(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>;
-
-    /// Items without an entry in an index, in the table's order; reads the whole table.
-    fn missing_entries(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>;
+    /// Items without an entry in an index, in the table's order, for which the whole table is read; `only_refused`: those that a value keeps
+    /// out, which are listed.
+    fn absences(&self, source: &Source, only_refused: bool, visit: &mut Visit<'_, Absence>) -> Result<(), Error>;
 
     /// Would these requests of one table succeed now, one after the other? Nothing is changed. The place of the first that would not,
     /// and why. Where that cannot be told beforehand, the answer is yes.
@@ -294,7 +299,7 @@ pub trait Browse: Database {
         &self,
         table: &TableName,
         folder: Option<Option<&AttributeValue>>,
-        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+        visit: &mut Visit<'_, ParkedStat>,
     ) -> Result<(), Error>;
 
     /// The tables that may have parked files: a service need not be asked for all of its own.
@@ -312,7 +317,9 @@ pub trait Browse: Database {
     fn commit_id(&self) -> u64;
 
     /// The commit that a read shows which begins now: [`Browse::commit_id`] may be a moment ahead.
-    fn visible_commit_id(&self) -> Result<u64, Error>;
+    fn visible_commit_id(&self) -> Result<u64, Error> {
+        Ok(self.commit_id())
+    }
 
     /// Sleeps until [`Browse::commit_id`] is another than `after`, at most for `timeout`; the id then. For what blocks until
     /// something happens.
@@ -324,12 +331,17 @@ pub trait Browse: Database {
     fn store_info(&self) -> crate::store::StoreInfo;
 
     /// Lets an observer hear of everything that is written from now on by this process. On return, whatever it did not hear of is seen by
-    /// who reads.
-    fn observe(&self, observer: &Arc<dyn CommitObserver>) -> Result<(), Error>;
+    /// who reads. Where nobody tells of what others write, it hears of nothing: what the kernel were to keep would have no end.
+    fn observe(&self, _observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// The observer hears of nothing more but what is being told already.
-    fn unobserve(&self, observer: &Arc<dyn CommitObserver>);
+    fn unobserve(&self, _observer: &Arc<dyn CommitObserver>) {}
 
     /// Tells a keeper whenever this process is the only one on its data, from a thread of the store; see [`crate::store::Store::keep_alone`].
-    fn keep_alone(&self, keeper: Arc<dyn crate::store::Keeper>) -> Result<(), Error>;
+    /// A service elsewhere never is.
+    fn keep_alone(&self, _keeper: Arc<dyn crate::store::Keeper>) -> Result<(), Error> {
+        Ok(())
+    }
 }

@@ -13,7 +13,7 @@ use crate::model::api::CreateTableRequest;
 const TABLES: &str = include_str!("samples.ndjson");
 
 /// A table's definition and its items.
-pub type SampleTable = (CreateTableRequest, Vec<Item>);
+type SampleTable = (CreateTableRequest, Vec<Item>);
 
 /// Every example table.
 #[must_use]

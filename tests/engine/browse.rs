@@ -84,7 +84,7 @@ fn collections_of_tables_and_indexes() {
     let all = |of: &str| {
         let mut found = Vec::new();
         database
-            .collections(&source(of), None, None, &mut |collection, _| {
+            .collections(&source(of), None, None, &mut |(collection, _)| {
                 let digest = partition_digest(&collection.partition.iter().collect::<Vec<_>>());
                 let again = database.collection(&source(of), &collection.partition).unwrap();
                 assert_eq!(again.as_ref(), Some(&collection));

@@ -454,7 +454,7 @@ impl Run {
             loop {
                 let before = collections.len();
                 let from = after.clone();
-                let visit = &mut |collection, position| {
+                let visit = &mut |(collection, position)| {
                     collections.push(collection);
                     after = Some(position);
                     // One at a time: every place is gone on from.

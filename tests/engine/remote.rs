@@ -13,7 +13,6 @@ use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
 use ddbfs::database::{Browse, Database, Entries, EntryKey, Position, Source, TextForm};
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::PlaceRange;
 use ddbfs::model::{AttributeValue, Error, IndexName, Item, Key};
 use ddbfs::store::memory::MemoryStore;
 
@@ -74,7 +73,7 @@ impl Bed {
 
     fn collections(&self, source: &Source) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
-        self.remote.collections(source, None, None, &mut |collection, _| {
+        self.remote.collections(source, None, None, &mut |(collection, _)| {
             found.push(text(&collection.partition[0]));
             ControlFlow::Continue(())
         })?;
@@ -426,7 +425,7 @@ fn collections_are_distinct_and_listing_them_stays_below_the_limit() {
     let low = Bed { remote: low_limit(&bed), service: Arc::clone(&bed.service), clock: Arc::clone(&bed.clock) };
     let flat = |range: &Entries| low.remote.entries(&base(), range, None, &mut |_, _, _| ControlFlow::Continue(()));
     let looks = low.remote.look(&ddbfs::expr::read_request::ReadRequest::scan(table("Tab"), None), &mut |_| {});
-    let records = low.remote.records(&base(), &PlaceRange { from: vec![], to: None }, &mut |_| ControlFlow::Continue(()));
+    let records = low.remote.records(&base(), None, None, &mut |_| ControlFlow::Continue(()));
     let errors =
         [low.collections(&base()).unwrap_err(), flat(&Entries::All).unwrap_err(), looks.unwrap_err(), records.unwrap_err()];
     assert_eq!(low.service.requests(), "");
@@ -486,8 +485,7 @@ fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
     check("a collection", in_portions(&folder(), false), 264.0);
     check("items, slowly", in_portions(&Entries::All, true), 2.0 * 132.0);
     check("collections", (0, low.collections(&base()).map(drop)), 132.0);
-    let range = PlaceRange { from: vec![], to: None };
-    let all = low.remote.records(&base(), &range, &mut |_| ControlFlow::Continue(()));
+    let all = low.remote.records(&base(), None, None, &mut |_| ControlFlow::Continue(()));
     check("records", (0, all.map(drop)), 132.0);
     let mut request = ddbfs::expr::read_request::ReadRequest::scan(table("Tab"), None);
     let scanned = loop {
@@ -512,18 +510,19 @@ fn records_come_by_strips_and_go_on_where_they_ended() {
     let items: Vec<Item> = (0..500).map(|pk| Item::from([("pk", s(&format!("u{pk}"))), ("sk", n("1"))])).collect();
     let bed = Bed::tab(&items);
     let mut found = Vec::new();
-    for strip in 0..8u64 {
-        let place = |strip: u64| (strip * (u64::MAX / 8)).to_be_bytes().to_vec();
-        let mut range = PlaceRange { from: place(strip), to: (strip < 7).then(|| place(strip + 1)) };
+    for index in 0..8 {
+        let (strip, mut last) = (Some(Segment { index, total: 8 }), None);
         loop {
             let mut count = 0;
-            let ended = bed.remote.records(&base(), &range, &mut |record| {
+            let ended = bed.remote.records(&base(), strip, last.as_ref(), &mut |record| {
                 count += 1;
                 found.push(record.to_item().unwrap());
                 if count < 13 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
-            let Some(place) = ended.unwrap() else { break };
-            range.from = [&place.0[..], &[0]].concat();
+            last = ended.unwrap();
+            if last.is_none() {
+                break;
+            }
         }
     }
     assert_eq!(found.len(), 500);

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Database};
 use ddbfs::engine::check::check;
 use ddbfs::model::api::*;
 use ddbfs::model::{Error, Item};

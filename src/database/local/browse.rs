@@ -10,7 +10,8 @@ use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::copies::journal;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, VisitEntry,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, Visit,
+    VisitEntry, VisitRecord,
 };
 use crate::engine::base::counters::CollectionValue;
 use crate::engine::base::keys::{self, EntryAddress, SourceId, Space};
@@ -26,7 +27,7 @@ use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::update_table::IndexForecast;
-use crate::model::api::{CreateTableRequest, DeleteItemResponse, IndexDefinition, TableDescription, UpdateTableRequest};
+use crate::model::api::{CreateTableRequest, DeleteItemResponse, IndexDefinition, Segment, TableDescription, UpdateTableRequest};
 use crate::model::error::StoreError;
 use crate::model::layout::{MeteredOperation, PlaceRange};
 use crate::model::{IndexKind, Key, KeyAttribute, TableSchema};
@@ -59,18 +60,18 @@ impl Browse for LocalDatabase {
     }
 
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(None) };
-        let Some(address) = address(&source, key) else { return Ok(None) };
-        Ok(view.entry(&address)?.map(|record| EntryStat::from(&record)))
+        self.read(source, |view, source| {
+            let Some(address) = address(source, key) else { return Ok(None) };
+            Ok(view.entry(&address)?.map(|record| EntryStat::from(&record)))
+        })
     }
 
     fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(None) };
-        let Some(address) = address(&source, key) else { return Ok(None) };
-        let Some(record) = view.entry(&address)? else { return Ok(None) };
-        Ok(Some((form.text(&record)?, EntryStat::from(&record))))
+        self.read(source, |view, source| {
+            let Some(address) = address(source, key) else { return Ok(None) };
+            let Some(record) = view.entry(&address)? else { return Ok(None) };
+            Ok(Some((form.text(&record)?, EntryStat::from(&record))))
+        })
     }
 
     fn count_get(&self, source: &Source, key: &EntryKey, item_bytes: u32) -> Result<(), Error> {
@@ -102,15 +103,11 @@ impl Browse for LocalDatabase {
 
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
         let digest = partition_digest(partition);
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(None) };
-        Ok(collection_at(&view, &source, digest)?)
+        self.read(source, |view, source| Ok(collection_at(view, source, digest)?))
     }
 
     fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(None) };
-        Ok(collection_at(&view, &source, digest)?.map(|collection| collection.partition))
+        self.read(source, |view, source| Ok(collection_at(view, source, digest)?.map(|collection| collection.partition)))
     }
 
     fn collections(
@@ -118,7 +115,7 @@ impl Browse for LocalDatabase {
         source: &Source,
         range: Option<&PlaceRange>,
         after: Option<&Position>,
-        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+        visit: &mut Visit<'_, (Collection, Position)>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(()) };
@@ -131,7 +128,7 @@ impl Browse for LocalDatabase {
             places.upper = range.to.as_deref().map_or(places.upper, |to| Bound::Excluded(space.at(source.id(), to)));
         }
         walk(&view, places, after.map(|place| space.at(source.id(), &place.0)), &mut |key, bytes| {
-            Ok(visit(collection_of(&source, bytes)?, Position(keys::place_in_source(key).into())))
+            Ok(visit((collection_of(&source, bytes)?, Position(keys::place_in_source(key).into()))))
         })
     }
 
@@ -163,35 +160,37 @@ impl Browse for LocalDatabase {
     fn records(
         &self,
         source: &Source,
-        range: &PlaceRange,
-        visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+        segment: Option<Segment>,
+        after: Option<&Position>,
+        visit: &mut VisitRecord<'_>,
     ) -> Result<Option<Position>, Error> {
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(None) };
-        let range = within(source.id(), range);
-        let mut ended_at = None;
-        walk(&view, range, None, &mut |key, bytes| {
-            let next = visit(&Record::parse(bytes)?);
-            if next.is_break() {
-                ended_at = Some(Position(keys::place_in_source(key).into()));
-            }
-            Ok(next)
-        })?;
-        Ok(ended_at)
+        self.read(source, |view, source| {
+            let begin = |strip: u64, strips: u64| (strip * (u64::MAX / strips)).to_be_bytes().to_vec();
+            let range = segment.map_or(PlaceRange { from: Vec::new(), to: None }, |Segment { index, total }| {
+                let (strip, strips) = (u64::from(index), u64::from(total.max(1)));
+                PlaceRange { from: begin(strip, strips), to: (strip + 1 < strips).then(|| begin(strip + 1, strips)) }
+            });
+            let start = after.map(|after| Space::Entry.at(source.id(), &after.0));
+            let mut ended_at = None;
+            walk(view, within(source.id(), &range), start, &mut |key, bytes| {
+                let next = visit(&Record::parse(bytes)?);
+                if next.is_break() {
+                    ended_at = Some(Position(keys::place_in_source(key).into()));
+                }
+                Ok(next)
+            })?;
+            Ok(ended_at)
+        })
     }
 
-    fn violations(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
+    fn absences(&self, source: &Source, only_refused: bool, visit: &mut Visit<'_, Absence>) -> Result<(), Error> {
         let view = self.engine.view()?;
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
         let Some(index) = source.index_view() else { return Ok(()) };
-        Ok(violations::listed(&view, &source.table, index.index, visit)?)
-    }
-
-    fn missing_entries(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
-        let view = self.engine.view()?;
-        let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
-        let Some(index) = source.index_view() else { return Ok(()) };
-        Ok(violations::missing(&view, &source.table, &index, visit)?)
+        Ok(match only_refused {
+            true => violations::listed(&view, &source.table, index.index, visit),
+            false => violations::missing(&view, &source.table, &index, visit),
+        }?)
     }
 
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
@@ -258,7 +257,7 @@ impl Browse for LocalDatabase {
         &self,
         table: &TableName,
         folder: Option<Option<&AttributeValue>>,
-        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+        visit: &mut Visit<'_, ParkedStat>,
     ) -> Result<(), Error> {
         self.engine.view()?.parked(table, folder, visit)
     }
@@ -285,6 +284,18 @@ impl Browse for LocalDatabase {
 
     fn keep_alone(&self, keeper: Arc<dyn Keeper>) -> Result<(), Error> {
         self.engine.keep_alone(keeper)
+    }
+}
+
+impl LocalDatabase {
+    /// Reads what can be read of a source, in one view; nothing while its table comes or goes.
+    pub(super) fn read<T: Default>(
+        &self,
+        source: &Source,
+        read: impl FnOnce(&View<'_>, &ReadSource) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let view = self.engine.view()?;
+        readable(&view, source)?.map_or_else(|| Ok(T::default()), |source| read(&view, &source))
     }
 }
 

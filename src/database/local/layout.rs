@@ -105,7 +105,7 @@ impl Layout for LocalDatabase {
         let of = self.partitioned(source)?;
         let hot = self.engine.hot_keys(&of, window, count)?.into_iter();
         hot.map(|(digest, heat, total)| {
-            let key = self.key_of(source, digest)?;
+            let key = self.partition_by_digest(source, digest)?;
             let partition = partition_of(&of, &digest);
             Ok(HotKey { digest, key, partition, load: heat.load, busiest: heat.busiest, total })
         })
@@ -132,7 +132,7 @@ impl Layout for LocalDatabase {
         let of = self.partitioned(source)?;
         let big = self.engine.largest_collections(&of, count)?.into_iter();
         big.map(|(billed_bytes, items, digest)| {
-            let key = self.key_of(source, digest)?;
+            let key = self.partition_by_digest(source, digest)?;
             Ok(BigCollection { key, partition: partition_of(&of, &digest), items, billed_bytes })
         })
         .collect()
@@ -144,17 +144,11 @@ impl LocalDatabase {
         self.engine.partitioned(&source.table, source.index.as_ref())
     }
 
-    fn key_of(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(None) };
-        Ok(collection_at(&view, &source, digest)?.map(|collection| collection.partition))
-    }
-
     fn entry_at(&self, source: &Source, place: &[u8]) -> Result<Option<EntryKey>, Error> {
-        let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(None) };
-        let record = view.read().get(&Space::Entry.at(source.id(), place))?.map(Record::parse).transpose()?;
-        Ok(record.map(|record| entry_key(&source, &record)).transpose()?)
+        self.read(source, |view, source| {
+            let record = view.read().get(&Space::Entry.at(source.id(), place))?.map(Record::parse).transpose()?;
+            Ok(record.map(|record| entry_key(source, &record)).transpose()?)
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::database::caller::{self, SLICE};
 use crate::database::layout;
 use crate::database::prelude::*;
 use crate::engine::meter::Outcome;
-use crate::engine::meter::sums::{History, SumSlots, count_operation};
+use crate::engine::meter::sums::{SumSlots, count_operation};
 use crate::model::IndexName;
 use crate::model::api::TableDescription;
 use crate::model::clock::{Clock as _, SystemClock};
@@ -126,13 +126,6 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// What was counted of a table: by source, and how operations ended.
-#[derive(Debug, Default)]
-pub struct TableSums {
-    pub sources: BTreeMap<Option<IndexName>, History>,
-    pub operations: History,
-}
-
 impl Meter {
     #[must_use]
     pub fn new(service: Arc<dyn Service>, limits: Limits, prices: PriceTable) -> Self {
@@ -144,11 +137,6 @@ impl Meter {
     #[must_use]
     pub fn spending(self, purse: Purse) -> Self {
         Self { purse, ..self }
-    }
-
-    #[must_use]
-    pub fn prices(&self) -> &PriceTable {
-        &self.prices
     }
 
     /// What was spent since the mount began, and what may be.
@@ -165,21 +153,6 @@ impl Meter {
             writes_max: self.limits.writes,
             money_max: self.limits.money,
         }
-    }
-
-    /// The tables that something was counted of.
-    #[must_use]
-    pub fn tables(&self) -> Vec<TableName> {
-        self.state.lock().tables.keys().cloned().collect()
-    }
-
-    /// What was counted of a table.
-    #[must_use]
-    pub fn sums(&self, table: &TableName) -> TableSums {
-        let state = self.state.lock();
-        let Some(of) = state.tables.get(table) else { return TableSums::default() };
-        let sources = of.sources.iter().map(|(index, sums)| (index.clone(), sums.history())).collect();
-        TableSums { sources, operations: of.operations.history() }
     }
 
     fn money(&self, units: Units) -> f64 {
@@ -380,14 +353,15 @@ impl RemoteLayout {
 
     fn of_table(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
         let Some(described) = self.described(table)? else { return Ok(None) };
-        let TableSums { sources, operations } = self.meter.sums(table);
-        let counts = operations.series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
-        let sources = all_sources(&described, &sources, now_ms);
-        Ok(Some(TableMetrics { table: table.clone(), sources, counts, since_ms: self.meter.spent().since_ms }))
+        let (state, nothing) = (self.meter.state.lock(), OfTable::default());
+        let of = state.tables.get(table).unwrap_or(&nothing);
+        let counts = of.operations.history().series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
+        let sources = all_sources(&described, &of.sources, now_ms);
+        Ok(Some(TableMetrics { table: table.clone(), sources, counts, since_ms: self.meter.since_ms }))
     }
 }
 
-fn all_sources(described: &TableDescription, counted: &BTreeMap<Option<IndexName>, History>, now_ms: u64) -> Vec<SourceMetrics> {
+fn all_sources(described: &TableDescription, counted: &BTreeMap<Option<IndexName>, SumSlots>, now_ms: u64) -> Vec<SourceMetrics> {
     let schema = &described.schema;
     let base = (None, schema.throughput, false, (described.item_count, described.table_size_bytes));
     let indexes = schema.indexes.iter().zip(&described.indexes).map(|(index, of)| {
@@ -397,8 +371,7 @@ fn all_sources(described: &TableDescription, counted: &BTreeMap<Option<IndexName
     let of_source =
         |(index, throughput, is_local, (entries, billed_bytes)): (_, Option<ProvisionedThroughput>, bool, (u64, u64))| {
             let index: Option<&IndexName> = index;
-            let nothing = History::default();
-            let history = counted.get(&index.cloned()).unwrap_or(&nothing);
+            let history = counted.get(&index.cloned()).map(SumSlots::history).unwrap_or_default();
             let billing = match (schema.throughput, throughput) {
                 (None, _) => Billing::OnDemand,
                 (Some(_), Some(units)) if !is_local => Billing::Provisioned(units),
@@ -428,7 +401,8 @@ impl layout::Layout for RemoteLayout {
 
     /// Of the tables that something was asked of: an account may have very many.
     fn all_metrics(&self) -> Result<Metrics, Error> {
-        self.metrics(&self.meter.tables())
+        let counted: Vec<TableName> = self.meter.state.lock().tables.keys().cloned().collect();
+        self.metrics(&counted)
     }
 
     fn spent(&self) -> Option<Spent> {
@@ -436,7 +410,7 @@ impl layout::Layout for RemoteLayout {
     }
 
     fn prices(&self) -> &PriceTable {
-        self.meter.prices()
+        &self.meter.prices
     }
 
     fn span(&self, window: Window) -> TimeSpan {

@@ -177,7 +177,7 @@ impl CollectionLister {
     fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Found) -> Result<(), FsError> {
         let Some(after) = from.after() else { return Ok(()) };
         let (source, kept) = (&self.source, &mut self.kept);
-        mount.db.collections(source, None, after, &mut |collection, position| {
+        mount.db.collections(source, None, after, &mut |(collection, position)| {
             if let Some(done) = collection.partition.first().and_then(|value| kept.get_mut(value)) {
                 *done = true;
             }

@@ -326,7 +326,7 @@ struct KeyLister {
 impl Lister for KeyLister {
     fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         let Some(after) = from.after() else { return Ok(()) };
-        mount.db.collections(self.keys.of_source()?, Some(&self.range), after, &mut |collection, position| {
+        mount.db.collections(self.keys.of_source()?, Some(&self.range), after, &mut |(collection, position)| {
             let name = key_name(self.is_flat, &collection.partition);
             let node = key(&self.keys, (self.id, &self.range), &name, collection.partition);
             out.push(listed(&node, &name).entry(), Place::After(&position.0));

@@ -83,6 +83,18 @@ impl SourceFacts {
 }
 
 impl Facts {
+    /// The table's name.
+    #[must_use]
+    pub fn name(&self) -> &TableName {
+        &self.description.schema.name
+    }
+
+    /// What advice is on: `table Orders`, `index by-status`.
+    #[must_use]
+    pub fn subject(&self, index: Option<&IndexName>) -> String {
+        index.map_or_else(|| format!("table {}", self.name()), |index| format!("index {index}"))
+    }
+
     /// Reads them; `None` when there is no such table.
     ///
     /// # Errors
@@ -118,7 +130,7 @@ fn source_facts(database: &dyn Browse, source: &Source, has_collections: bool) -
     let stats = database.stats(source)?;
     let mut facts = SourceFacts { stats, spread: Spread::default(), largest: Vec::new(), keys: Vec::new() };
     let walked_max = if has_collections { WALKED_MAX } else { KEYS_MAX as u64 };
-    database.collections(source, None, None, &mut |collection, _| {
+    database.collections(source, None, None, &mut |(collection, _)| {
         facts.spread.add(collection.entries);
         if facts.keys.len() < KEYS_MAX {
             facts.keys.push((collection.partition.clone(), collection.modified_ms));
@@ -149,7 +161,7 @@ fn item_sizes(database: &dyn Browse, source: &Source) -> Result<ItemSizes, Error
 
 fn first_violation(database: &dyn Browse, source: &Source) -> Result<Option<Absence>, Error> {
     let mut first = None;
-    database.violations(source, &mut |absence| {
+    database.absences(source, true, &mut |absence| {
         first = Some(absence);
         ControlFlow::Break(())
     })?;
@@ -194,7 +206,7 @@ impl Growth {
 }
 
 /// `None` without local indexes or items.
-pub fn read_growth(database: &dyn Browse, description: &TableDescription) -> Result<Option<Growth>, Error> {
+fn read_growth(database: &dyn Browse, description: &TableDescription) -> Result<Option<Growth>, Error> {
     let schema = &description.schema;
     let has_local = schema.indexes_of(IndexKind::Local).next().is_some();
     let Some(layout) = database.layout().filter(|_| has_local) else { return Ok(None) };
@@ -301,7 +313,7 @@ impl Traffic {
 }
 
 /// `None` where nothing is counted.
-pub fn read_traffic(database: &dyn Browse, description: &TableDescription) -> Result<Option<Traffic>, Error> {
+fn read_traffic(database: &dyn Browse, description: &TableDescription) -> Result<Option<Traffic>, Error> {
     let Some(layout) = database.layout() else { return Ok(None) };
     let metrics = layout.metrics(std::slice::from_ref(&description.schema.name))?;
     let Some(table) = metrics.tables.into_iter().next() else { return Ok(None) };

@@ -87,13 +87,13 @@ const BASE64_BYTES_MIN: usize = 16;
 
 /// Structure: a key is cut there whatever is beside it.
 #[must_use]
-pub fn is_strong(byte: u8) -> bool {
+fn is_strong(byte: u8) -> bool {
     byte.is_ascii_punctuation() && !is_weak(byte) && !matches!(byte, b'+' | b'\'' | b'"')
 }
 
 /// It may also be within a name: `ORDER_ITEM`, `in-progress`, `Meteor Blasters`.
 #[must_use]
-pub fn is_weak(byte: u8) -> bool {
+fn is_weak(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.' | b' ')
 }
 
@@ -102,7 +102,7 @@ type Form = fn(&[u8]) -> Option<(Class, usize)>;
 
 /// What the text begins with, and its length in bytes; it ends at a separator or with the text.
 #[must_use]
-pub fn recognise(text: &str) -> Option<(Class, usize)> {
+fn recognise(text: &str) -> Option<(Class, usize)> {
     let bytes = text.as_bytes();
     const FORMS: [Form; 8] = [uuid, moment, url, email, ip, phone, base64, run];
     let ends = |length: usize| bytes.get(length).is_none_or(|&next| is_strong(next) || is_weak(next));

@@ -25,14 +25,14 @@ pub use shape::{Pattern, Shape};
 pub use tree::{PATHS_MAX, PATTERNS_MAX};
 
 use crate::database::{Browse, Source, SourceStats};
-use crate::model::layout::PlaceRange;
+use crate::model::api::Segment;
 use crate::model::{Error, Key, TableName, TableSchema};
 use learn::Learner;
 
 /// Items read in one view of the store: a write that needs a larger data file waits for the end of every view.
 const VIEW_ITEMS_MAX: u64 = 20_000;
 /// Strips of hash space from which a sample is taken.
-const STRIPS: u64 = 256;
+const STRIPS: u32 = 256;
 
 /// The path of an item's file, relative to its table's directory: who shows items as files knows.
 pub type PathOf = fn(&Key) -> String;
@@ -70,7 +70,7 @@ pub fn read(database: &dyn Browse, table: &TableName, items_max: u64, now_ms: u6
     let stats = database.stats(&source)?;
     let mut learner = Learner::new(&schema);
     if stats.entries <= items_max {
-        read_range(database, &source, PlaceRange { from: Vec::new(), to: None }, u64::MAX, &mut learner)?;
+        read_part(database, &source, None, u64::MAX, &mut learner)?;
     } else {
         read_strips(database, &source, items_max, &mut learner)?;
     }
@@ -81,36 +81,36 @@ pub fn read(database: &dyn Browse, table: &TableName, items_max: u64, now_ms: u6
 
 /// A sample: the first items of each strip. What one strip lacks the next ones may have more.
 fn read_strips(database: &dyn Browse, source: &Source, items_max: u64, learner: &mut Learner) -> Result<(), Error> {
-    let place = |strip: u64| -> Vec<u8> { (strip * (u64::MAX / STRIPS)).to_be_bytes().to_vec() };
-    for strip in 0..STRIPS {
+    for index in 0..STRIPS {
         let left = items_max.saturating_sub(learner.items());
-        let to = (strip + 1 < STRIPS).then(|| place(strip + 1));
-        read_range(database, source, PlaceRange { from: place(strip), to }, left.div_ceil(STRIPS - strip), learner)?;
+        let strip = Segment { index, total: STRIPS };
+        read_part(database, source, Some(strip), left.div_ceil(u64::from(STRIPS - index)), learner)?;
     }
     Ok(())
 }
 
-/// At most so many items of a range, in several views.
-fn read_range(
+/// At most so many items of all or of a strip, in several views.
+fn read_part(
     database: &dyn Browse,
     source: &Source,
-    mut range: PlaceRange,
+    strip: Option<Segment>,
     items_max: u64,
     learner: &mut Learner,
 ) -> Result<(), Error> {
     let end = learner.items().saturating_add(items_max);
+    let mut last = None;
     while learner.items() < end {
         let end_of_view = end.min(learner.items() + VIEW_ITEMS_MAX);
         let mut learnt = Ok(());
-        let last = database.records(source, &range, &mut |record| {
+        last = database.records(source, strip, last.as_ref(), &mut |record| {
             learnt = learner.add(record);
             let goes_on = learnt.is_ok() && learner.items() < end_of_view;
             if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         learnt?;
-        let Some(last) = last else { return Ok(()) };
-        // The first place behind it.
-        range.from = [&last.0[..], &[0]].concat();
+        if last.is_none() {
+            return Ok(());
+        }
     }
     Ok(())
 }

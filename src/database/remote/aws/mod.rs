@@ -6,7 +6,7 @@
 //! | a lost answer leaves open whether a write was done | `repeat`: what may be asked twice, and how a write that was done is told from one that was refused |
 //! | an endpoint that hangs | every request, with all its repeats, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
 //! | who asked may be killed meanwhile | [`crate::database::caller`] is asked while it waits |
-//! | the kernel asks for a name again, in the same system call, when the answer was an error | who waited in vain is told so at once: [`InVain`] |
+//! | the kernel asks for a name again, in the same system call, when the answer was an error | who waited in vain is told so at once: `InVain` |
 //! | the clock of this machine is wrong | a refusal for that says the right time, by which requests are signed from then on |
 //! | credentials end | `place` fetches them again a minute before, and after the service called them expired |
 //!

@@ -40,7 +40,7 @@ impl fmt::Display for Place {
 
 impl Place {
     /// That endpoint; its own region, if it names one and no other is given.
-    pub fn of_endpoint(endpoint: &str, region: Option<String>) -> Result<Self, OpenError> {
+    fn of_endpoint(endpoint: &str, region: Option<String>) -> Result<Self, OpenError> {
         // Also of one that is none: what stands there is not to be told again.
         if endpoint.contains('@') {
             return Err(OpenError::UserInfo);
@@ -57,7 +57,7 @@ impl Place {
     }
 
     /// AWS's own endpoints of a region.
-    pub fn of_region(region: String, is_fips: bool, is_dual_stack: bool) -> Result<Self, OpenError> {
+    fn of_region(region: String, is_fips: bool, is_dual_stack: bool) -> Result<Self, OpenError> {
         let region = legal(region)?;
         let fips = if is_fips { "-fips" } else { "" };
         let domain = match (is_dual_stack, region.starts_with("cn-")) {

@@ -3,15 +3,14 @@
 
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
-use crate::database::PartitionKey;
 use crate::database::bounded::OfEntries;
 use crate::database::prelude::*;
+use crate::database::{PartitionKey, Visit};
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::error::StoreError;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 /// Looks that are remembered.
 const GLANCES_MAX: usize = 32;
@@ -97,7 +96,7 @@ impl Beside {
         table: &TableName,
         folder: Option<Option<&AttributeValue>>,
         now_ms: u64,
-        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+        visit: &mut Visit<'_, ParkedStat>,
     ) {
         let is_meant = |stat: &ParkedStat| {
             stat.place.table == *table

@@ -12,18 +12,19 @@ use crate::codec::row::Row;
 use crate::database::layout::PARTITIONS;
 use crate::database::prelude::*;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, VisitEntry,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, Visit,
+    VisitEntry, VisitRecord,
 };
 use crate::expr::SortRange;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::{Call, CommitObserver, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest};
+use crate::model::api::{Call, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest};
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{Key, TableSchema};
-use crate::store::{Keeper, StoreInfo};
+use crate::store::StoreInfo;
 use std::ops::ControlFlow;
 
 /// What a service that grows with what is stored has room for, as far as `df` can show it.
@@ -266,7 +267,7 @@ impl Browse for RemoteDatabase {
             return Ok(self.collection(source, &partition)?.map(|collection| collection.partition));
         }
         // Nobody listed it: the keys are read for it, where that may be. Each is learnt.
-        let listed = self.collections(source, None, None, &mut |_, _| match self.beside.partition(source, digest) {
+        let listed = self.collections(source, None, None, &mut |_| match self.beside.partition(source, digest) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         });
@@ -281,7 +282,7 @@ impl Browse for RemoteDatabase {
         source: &Source,
         range: Option<&PlaceRange>,
         after: Option<&Position>,
-        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+        visit: &mut Visit<'_, (Collection, Position)>,
     ) -> Result<(), Error> {
         if range.is_some() {
             return Err(PARTITIONS);
@@ -297,7 +298,7 @@ impl Browse for RemoteDatabase {
             self.beside.learn(source, &partition);
             self.siblings.show(source, &partition);
             self.pages.keep(began, collection_place(source, &partition), Some(Stored::default()), false);
-            visit(Self::collection_of(&of, partition), Position(row.place.clone()))
+            visit((Self::collection_of(&of, partition), Position(row.place.clone())))
         })
     }
 
@@ -327,58 +328,41 @@ impl Browse for RemoteDatabase {
         })
     }
 
-    /// Strips of equal width of the hash space are segments of a parallel scan.
     fn records(
         &self,
         source: &Source,
-        range: &PlaceRange,
-        visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+        segment: Option<Segment>,
+        after: Option<&Position>,
+        visit: &mut VisitRecord<'_>,
     ) -> Result<Option<Position>, Error> {
         let Some(readable) = self.readable(source)? else { return Ok(None) };
         self.admit(&readable, None)?;
-        let (segment, start) = strip(range)?;
-        let is_first = start.is_none() && segment.is_none_or(|segment| segment.index == 0);
-        // All strips are one sample.
+        let is_first = after.is_none() && segment.is_none_or(|segment| segment.index == 0);
+        // All segments are one sample.
         let mut toll = if is_first { Toll::default() } else { self.tolls.of_sample(&source.table) };
-        let mut request = ReadRequest { limit: Some(SAMPLE_ITEMS), exclusive_start_key: start, ..readable.scan() };
-        request.range = ReadRange::Scan { segment };
+        let exclusive_start_key = after.map(keys_at).transpose()?;
+        let range = ReadRange::Scan { segment };
+        let mut request = ReadRequest { limit: Some(SAMPLE_ITEMS), exclusive_start_key, range, ..readable.scan() };
         loop {
             self.go_on(&readable, toll)?;
-            let (mut ended_at, mut failed) = (None, None);
-            let page = source::page(&*self.service, &request, &mut |row| {
-                if ended_at.is_some() || failed.is_some() {
-                    return;
+            let mut ended_at = None;
+            let page = source::items(&*self.service, &request, &mut |item| {
+                let record = self.pages.record(&item, &readable.key_names());
+                if ended_at.is_none() && visit(&Record::parse(&record)?).is_break() {
+                    ended_at = Some(Position(position(&readable.start_after(&item))));
                 }
-                match row.to_item() {
-                    Ok(item) => {
-                        let record = self.pages.record(&item, &readable.key_names());
-                        if let Ok(record) = Record::parse(&record)
-                            && visit(&record).is_break()
-                        {
-                            ended_at = Some(position(&readable.start_after(&item)));
-                        }
-                    }
-                    Err(error) => failed = Some(error),
-                }
+                Ok(())
             })?;
             toll = toll.and(Toll::of(&request, &page));
             self.tolls.keep_sample(&source.table, toll);
-            match (failed, ended_at) {
-                (Some(error), _) => return Err(error.into()),
-                (None, Some(place)) => return Ok(Some(in_strip(segment, &place))),
-                (None, None) => request.exclusive_start_key = page.last_evaluated_key,
-            }
-            if request.exclusive_start_key.is_none() {
-                return Ok(None);
+            request.exclusive_start_key = page.last_evaluated_key;
+            if ended_at.is_some() || request.exclusive_start_key.is_none() {
+                return Ok(ended_at);
             }
         }
     }
 
-    fn violations(&self, _source: &Source, _visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
-        Err(Error::Unavailable(NO_ABSENCES))
-    }
-
-    fn missing_entries(&self, _source: &Source, _visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
+    fn absences(&self, _: &Source, _: bool, _: &mut Visit<'_, Absence>) -> Result<(), Error> {
         Err(Error::Unavailable(NO_ABSENCES))
     }
 
@@ -420,7 +404,7 @@ impl Browse for RemoteDatabase {
         &self,
         table: &TableName,
         folder: Option<Option<&AttributeValue>>,
-        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+        visit: &mut Visit<'_, ParkedStat>,
     ) -> Result<(), Error> {
         self.beside.each_parked(table, folder, self.options.clock.now_ms(), visit);
         Ok(())
@@ -442,10 +426,6 @@ impl Browse for RemoteDatabase {
         self.commits.id()
     }
 
-    fn visible_commit_id(&self) -> Result<u64, Error> {
-        Ok(self.commits.id())
-    }
-
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, Error> {
         Ok(self.commits.wait(after, timeout))
     }
@@ -456,18 +436,6 @@ impl Browse for RemoteDatabase {
 
     fn store_info(&self) -> StoreInfo {
         StoreInfo { free_bytes: FREE_BYTES, total_bytes: FREE_BYTES, ..StoreInfo::default() }
-    }
-
-    /// Nobody tells of what others write: what the kernel were to keep would have no end.
-    fn observe(&self, _observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn unobserve(&self, _observer: &Arc<dyn CommitObserver>) {}
-
-    /// It is never alone.
-    fn keep_alone(&self, _keeper: Arc<dyn Keeper>) -> Result<(), Error> {
-        Ok(())
     }
 }
 
@@ -493,57 +461,5 @@ fn begins_so(key: &EntryKey, range: &Entries) -> bool {
         Some(AttributeValue::S(text)) => text.as_bytes().starts_with(prefix),
         Some(AttributeValue::B(bytes)) => bytes.starts_with(prefix),
         _ => true,
-    }
-}
-
-/// What begins a place within a strip: index and number of the segment, and then the keys of the last record.
-const SEGMENT_BYTES: usize = 8;
-
-fn in_strip(segment: Option<Segment>, keys: &[u8]) -> Position {
-    let Segment { index, total } = segment.unwrap_or(Segment { index: 0, total: 1 });
-    Position([&index.to_be_bytes()[..], &total.to_be_bytes(), keys].concat().into())
-}
-
-/// The segment of a range, and the keys of the record after which it goes on.
-fn strip(range: &PlaceRange) -> Result<(Option<Segment>, Option<Item>), Error> {
-    let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
-    let segment = |index: u32, total: u32| (total > 1).then_some(Segment { index, total });
-    match (&range.from[..], range.to.as_deref().map(number)) {
-        (from, _) if from.len() > SEGMENT_BYTES => {
-            let (of, keys) = from.split_at(SEGMENT_BYTES);
-            let Some([a, b, c, d, e, f, g, h]) = of.first_chunk() else { return Err(Error::Unavailable(NO_PLACES)) };
-            let (index, total) = (u32::from_be_bytes([*a, *b, *c, *d]), u32::from_be_bytes([*e, *f, *g, *h]));
-            // "The first place behind it" is that place and a byte more.
-            let keys = keys.strip_suffix(&[0]).unwrap_or(keys);
-            Ok((segment(index, total), Some(keys_at(&Position(keys.into()))?)))
-        }
-        ([], None) => Ok((None, None)),
-        (from, to) => {
-            let (from, to) = (number(from).unwrap_or(0), to.map_or(Some(u64::MAX), |to| to));
-            let width = to.and_then(|to| to.checked_sub(from)).filter(|width| *width > 0).ok_or(Error::Unavailable(NO_PLACES))?;
-            let (half, width) = (u128::from(width / 2), u128::from(width));
-            let parts = |of: u64| u32::try_from((u128::from(of) + half) / width).map_err(|_| Error::Unavailable(NO_PLACES));
-            Ok((segment(parts(from)?, parts(u64::MAX)?), None))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strips_of_equal_width_are_segments() {
-        let place = |strip: u64| (strip * (u64::MAX / 64)).to_be_bytes().to_vec();
-        for index in 0..64 {
-            let to = (index < 63).then(|| place(index + 1));
-            let found = strip(&PlaceRange { from: place(index), to }).unwrap();
-            assert_eq!(found, (Some(Segment { index: index as u32, total: 64 }), None));
-        }
-        let keys = Item::from([("pk", AttributeValue::S("a\0".to_owned()))]);
-        let at = in_strip(Some(Segment { index: 3, total: 64 }), &position(&keys));
-        let behind = PlaceRange { from: [&at.0[..], &[0]].concat(), to: Some(place(4)) };
-        assert_eq!(strip(&behind).unwrap(), (Some(Segment { index: 3, total: 64 }), Some(keys)));
-        assert_eq!(strip(&PlaceRange { from: Vec::new(), to: None }).unwrap(), (None, None));
     }
 }

@@ -33,11 +33,11 @@ use crate::database::layout::Layout;
 use crate::model::clock::{Clock, SystemClock};
 
 /// Bytes of items that are held.
-pub const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 /// How long what was read is good.
-pub const TTL_DEFAULT: Duration = Duration::from_secs(1);
+const TTL_DEFAULT: Duration = Duration::from_secs(1);
 /// Read units that one listing or scan may take.
-pub const SCAN_LIMIT_DEFAULT: f64 = 1000.0;
+const SCAN_LIMIT_DEFAULT: f64 = 1000.0;
 
 /// How a service elsewhere is browsed.
 #[derive(Debug, Clone)]

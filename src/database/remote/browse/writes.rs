@@ -248,18 +248,18 @@ impl RemoteDatabase {
 }
 
 /// Attributes that a condition compares: of the 300 operators of an expression each takes two, and others need some.
-pub const COMPARED_MAX: usize = 100;
+const COMPARED_MAX: usize = 100;
 
 /// There is no item.
 #[must_use]
-pub fn is_absent(key: &KeySchema) -> Condition {
+fn is_absent(key: &KeySchema) -> Condition {
     Condition::AttributeNotExists(DocumentPath::top_level(&key.partition.name))
 }
 
 /// The item has these attributes, its keys among them, as far as a condition has room. One that it has got beside them is not seen: no
 /// condition can ask for what it cannot name.
 #[must_use]
-pub fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
+fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
     let of_key = item.0.iter().filter(|(name, _)| key.contains(name));
     let others = item.0.iter().filter(|(name, _)| !key.contains(name));
     let equal = of_key.chain(others).take(COMPARED_MAX).map(|(name, value)| Condition::Compare {
