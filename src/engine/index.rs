@@ -183,6 +183,7 @@ fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
 ///
 /// # Errors
 /// [`KeyError`] for the first that is there and cannot be one.
+#[cfg(test)]
 pub fn check_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
     check_index_keys(index, item, &|_| true)
 }
