@@ -48,8 +48,10 @@ pub static OF_TABLE: [Derived; 12] = [
 
 /// In the directory of an index; listed when the mount shows all.
 pub static OF_INDEX: [Derived; 2] = [
-    Derived::text("violations.ndjson", |mount, at, _| absence::absences(at, |source, visit| mount.db.absences(source, true, visit)))
-        .reading(Effort::Table),
+    Derived::text("violations.ndjson", |mount, at, _| {
+        absence::absences(at, |source, visit| mount.db.absences(source, true, visit))
+    })
+    .reading(Effort::Table),
     Derived::text("missing.ndjson", |mount, at, _| absence::absences(at, |source, visit| mount.db.absences(source, false, visit)))
         .reading(Effort::Table),
 ];
