@@ -373,6 +373,15 @@ fn whole_directories_are_restored_on_demand() {
     assert_eq!(contents(&mount, "Orders"), expected);
     // In the place of a directory that was removed, and is held, other kinds are made.
     mount.sh("cd Orders/gsi; mkdir xyz; exec 3< xyz; rmdir xyz; ln -s y xyz; readlink xyz; rm xyz; echo z > xyz; rm xyz; mkdir xyz; rmdir xyz").ok();
+    // So they are in the place of a file or a symlink that is held.
+    mount.sh("cd Orders/gsi; echo z > f; exec 4<> f; rm f; ln -s y f; readlink f; echo more >&4; cat <&4; rm f").ok();
+    let held_link =
+        "import os; os.symlink('y', 'l'); f = os.open('l', os.O_PATH | os.O_NOFOLLOW); os.unlink('l'); open('l', 'w').write('q')";
+    mount.sh(&format!("cd Orders/gsi; python3 -c \"{held_link}\"; rm l")).ok();
+    // A symlink that is renamed, over another name too, keeps where it points; two change places.
+    mount.sh("cd Orders/gsi; ln -s y a; mv a b; test $(readlink b) = y; echo z > c; mv -T b c; test $(readlink c) = y").ok();
+    let exchange = "import ctypes; assert ctypes.CDLL(None).renameat2(-100, b'c', -100, b'd', 2) == 0";
+    mount.sh(&format!("cd Orders/gsi; echo z > d; python3 -c \"{exchange}\"; test -f c; test $(readlink d) = y; rm c d")).ok();
 }
 
 /// Without an option: into a table that the copying program itself makes.

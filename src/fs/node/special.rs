@@ -123,13 +123,17 @@ impl Special {
         self.identity.as_deref().unwrap_or(&self.path)
     }
 
-    /// The inode number. A file in the place of a directory, which was removed and may be held, has another.
+    /// The inode number. What is of another kind has another: it may be in the place of one that was removed and is held, and
+    /// Linux answers EIO for an inode whose kind changes.
     #[must_use]
     pub fn ino(&self) -> u64 {
-        match self.kind {
-            Kind::Directory => ino::alone(Tag::Special, format!("{}/", self.identity()).as_bytes()),
-            _ => ino::alone(Tag::Special, self.identity().as_bytes()),
-        }
+        // No name has these.
+        let kind = match self.kind {
+            Kind::File => "",
+            Kind::Directory => "/",
+            Kind::Symlink => "\0",
+        };
+        ino::alone(Tag::Special, format!("{}{kind}", self.identity()).as_bytes())
     }
 
     /// The table or index it belongs to.

@@ -66,10 +66,18 @@ pub fn is_dropped(mount: &Mount, node: &Node) -> bool {
     matches!(node, Node::Special(special) if mount.dropped.lock().get(&special.path, now_ms()).is_some())
 }
 
-/// The name goes.
-pub fn forget(mount: &Mount, node: &Node) {
-    if let Node::Special(special) = node {
-        mount.dropped.lock().remove(&special.path);
+/// Gives one of them another name in that directory, where nothing else has it, or has it change places with another.
+pub fn rename(mount: &Mount, from: &Node, parent: &Node, name: &str, is_exchange: bool, is_taken: bool) {
+    let Node::Special(from) = from else { return };
+    let to = path_in(mount, parent, name);
+    let mut names = mount.dropped.lock();
+    let (moved, replaced) = (names.remove(&from.path), names.remove(&to));
+    let is_free = !is_taken || replaced.is_some();
+    if let (true, Some(replaced)) = (is_exchange, replaced) {
+        names.keep(from.path.clone(), replaced, now_ms());
+    }
+    if let (true, Some(moved)) = (is_free, moved) {
+        names.keep(to, moved, now_ms());
     }
 }
 

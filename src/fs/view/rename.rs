@@ -166,13 +166,10 @@ impl View {
         if !dropped::is_dropped(&self.mount, old) || !is_place_of_dropped(to.0) {
             return Ok(Some(new));
         }
-        dropped::forget(&self.mount, old);
         if let Ok(replaced) = &new {
             self.inodes.removed(replaced);
         }
-        if let (false, Ok(name)) = (exists, std::str::from_utf8(to.1)) {
-            dropped::make(&self.mount, to.0, name, old.kind());
-        }
+        dropped::rename(&self.mount, old, to.0, name_text(to.1)?, flags.exchange, exists);
         Ok(None)
     }
 
