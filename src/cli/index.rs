@@ -9,7 +9,7 @@ use super::progress::BackfillProgress;
 use crate::cli::prelude::*;
 use crate::fs::write::index_draft;
 use crate::model::Word;
-use crate::model::api::update_table::IndexUpdate;
+use crate::model::api::tables::IndexUpdate;
 use crate::model::api::{IndexDescription, TableDescription, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
 

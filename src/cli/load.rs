@@ -10,7 +10,7 @@ use super::args::DurabilityArgs;
 use super::outcome::say;
 use super::prelude::*;
 use super::progress::Progress;
-use crate::codec::item_line;
+use crate::codec::plain_json;
 use crate::engine::EngineOptions;
 use crate::model::api::{Call, Done, PutItemRequest, ScanRequest};
 use crate::model::{Error, Item, TableName};
@@ -141,7 +141,7 @@ impl Loader {
     }
 
     fn load_line(&self, source: &str, number: u64, line: &[u8]) {
-        match item_line::parse(line) {
+        match plain_json::parse_line(line) {
             Ok(item) => self.put(source, (number, line.len()), item),
             Err(error) => self.bad(source, number, &error.to_string()),
         }

@@ -3,7 +3,7 @@
 //! It places an item collection in the hash order of its table and names keys too long for a file name. Never change it:
 //! stored keys hold it.
 
-use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use data_encoding::{BASE32_NOPAD_NOCASE, HEXLOWER, HEXLOWER_PERMISSIVE};
 
 /// A digest in big-endian order: comparing bytes is comparing hash positions.
 pub type Digest = [u8; 16];
@@ -28,6 +28,21 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()
 }
 
+/// 128 bits in fives; the last character holds three, and two zero bits.
+pub const BASE32_BYTES: usize = 26;
+
+/// A digest in base32: RFC 4648, lower case, no padding.
+#[must_use]
+pub fn base32(digest: Digest) -> String {
+    BASE32_NOPAD_NOCASE.encode(&digest).to_ascii_lowercase()
+}
+
+/// The digest of exactly such a text, in either case.
+#[must_use]
+pub fn of_base32(text: &str) -> Option<Digest> {
+    BASE32_NOPAD_NOCASE.decode(text.as_bytes()).ok()?.try_into().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +53,45 @@ mod tests {
         let abc = [0x64, 0x37, 0xB3, 0xAC, 0x38, 0x46, 0x51, 0x33, 0xFF, 0xB6, 0x3B, 0x75, 0x27, 0x3A, 0x8D, 0xB5];
         assert_eq!(digest(b""), empty);
         assert_eq!(digest(b"abc"), abc);
+    }
+}
+
+#[cfg(test)]
+mod base32_tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn table_of_texts() {
+        for (digest, text) in [
+            ([0; 16], "aaaaaaaaaaaaaaaaaaaaaaaaaa"),
+            ([0xFF; 16], "77777777777777777777777774"),
+            (*b"foobar0123456789", "mzxw6ytboiydcmrtgq2tmnzyhe"),
+        ] {
+            assert_eq!(base32(digest), text);
+            assert_eq!(of_base32(text), Some(digest));
+            assert_eq!(of_base32(&text.to_ascii_uppercase()), Some(digest));
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_digests() {
+        for text in [
+            "",
+            "a",
+            "aaaaaaaaaaaaaaaaaaaaaaaaab",
+            "1aaaaaaaaaaaaaaaaaaaaaaaaa",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "éaaaaaaaaaaaaaaaaaaaaaaaa",
+        ] {
+            assert_eq!(of_base32(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(digest: [u8; 16]) {
+            prop_assert_eq!(of_base32(&base32(digest)), Some(digest));
+        }
     }
 }

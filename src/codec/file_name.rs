@@ -1,7 +1,7 @@
 //! Filesystem names of key values, K(value) of docs/filesystem.md 2: which names there are, and what a name means.
 //!
 //! ```text
-//! K(v)         the value's text or bytes in tokens: a kept character, or %XX for one byte (see `token`)
+//! K(v)         the value's text or bytes in tokens: a kept character, or %XX for one byte
 //! directory    K(pk), or K(pk1),K(pk2) of an index with several partition key attributes
 //! item stem    K(sk) in a composite table's collection, K(pk) in a hash-only table
 //! entry stem   K(ixsk),K(pk),K(sk)
@@ -19,18 +19,22 @@
 //! ```
 //! Encoder and decoder agree on strict names; [`decode`] also takes what people type: raw spaces, `#`, `=` and so on, lower-case
 //! `%xx`, `042` for 42. Whoever creates something goes through the value, so a lenient spelling never makes a second item.
+//!
+//! ```text
+//! kept always         A-Z a-z 0-9 _ :
+//! kept but at first   . @ + -          at the start of a value they could hide a name or make it an option
+//! kept in S and N     printable non-ASCII
+//! ```
+//! Every other byte is `%XX` with upper-case digits: blanks, `/`, NUL, `%`, `#`, `,`, `=`, `~`, quotes, globs and brackets; of
+//! non-ASCII characters those that show nothing or change what stands around them (control, format, bidi, zero-width, white
+//! space, private use, unassigned).
 
-mod base32;
-mod fault;
-mod token;
-
-use super::digest::{Digest, digest};
+use super::digest::{BASE32_BYTES, Digest, base32, digest, of_base32};
 use super::key;
+use super::shown::is_printable_non_ascii;
+use crate::model::error::NumberError;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Number};
-use token::Tokens;
-
-pub use fault::NameFault;
 
 /// Longest file name of Linux (`NAME_MAX`).
 pub const NAME_BYTES_MAX: usize = 255;
@@ -43,7 +47,7 @@ pub const STEM_BYTES_MAX: usize = NAME_BYTES_MAX - SUFFIX_BYTES_MAX;
 /// What begins the digest of an alias.
 pub const ALIAS_MARK: &str = "%~";
 /// What an alias has after its prefix: mark and digest.
-const ALIAS_END_BYTES: usize = ALIAS_MARK.len() + base32::TEXT_BYTES;
+const ALIAS_END_BYTES: usize = ALIAS_MARK.len() + BASE32_BYTES;
 /// Between the components of a stem.
 const SEPARATOR: char = ',';
 
@@ -65,7 +69,7 @@ pub fn encode(value: &AttributeValue) -> String {
 /// Is a text of characters that stand in names as they are, all of which are nothing but letters to a shell?
 #[must_use]
 pub fn is_name(text: &str) -> bool {
-    text.chars().all(token::is_kept)
+    text.chars().all(is_kept)
 }
 
 /// The folder of an item collection or of an index partition: the partition key values in schema order.
@@ -137,7 +141,7 @@ fn shorten(tokens: Tokens, bytes_max: usize, digest: impl FnOnce(&str) -> Digest
     if tokens.text.len() <= bytes_max {
         return tokens.text;
     }
-    let end = base32::encode(digest(&tokens.text));
+    let end = base32(digest(&tokens.text));
     let mut text = tokens.text;
     text.truncate(tokens.cut);
     text.push_str(ALIAS_MARK);
@@ -176,7 +180,7 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFa
 /// # Errors
 /// [`NameFault`]; an alias is an [`NameFault::Escape`] here.
 pub fn decode_value(text: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, NameFault> {
-    let bytes = token::bytes(text)?;
+    let bytes = bytes_of(text)?;
     if bytes.is_empty() {
         return Err(NameFault::Empty);
     }
@@ -194,7 +198,7 @@ pub fn decode_value(text: &str, attribute_type: KeyAttributeType) -> Result<Attr
 #[must_use]
 pub fn alias_digest(name: &str) -> Option<Digest> {
     let (_, end) = name.split_once(ALIAS_MARK)?;
-    base32::decode(end)
+    of_base32(end)
 }
 
 /// Where to search for the key behind an alias: what the value of the first component begins with (S, B), or is (N, which is never
@@ -202,7 +206,7 @@ pub fn alias_digest(name: &str) -> Option<Digest> {
 #[must_use]
 pub fn alias_scan_prefix(prefix: &str, types: &[KeyAttributeType]) -> Option<AttributeValue> {
     let first = if types.len() > 1 { prefix.split(SEPARATOR).next()? } else { prefix };
-    let bytes = token::bytes(first).ok()?;
+    let bytes = bytes_of(first).ok()?;
     match types.first()? {
         KeyAttributeType::N => decode_value(first, KeyAttributeType::N).ok(),
         KeyAttributeType::B => (!bytes.is_empty()).then_some(AttributeValue::B(bytes)),
@@ -212,6 +216,147 @@ pub fn alias_scan_prefix(prefix: &str, types: &[KeyAttributeType]) -> Option<Att
             (!whole.is_empty()).then(|| AttributeValue::S(whole.to_owned()))
         }
     }
+}
+
+/// Room for most names and a suffix.
+const USUAL_BYTES: usize = 64;
+const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+
+/// A name under construction.
+struct Tokens {
+    text: String,
+    /// End of the last whole token that lies within the limit.
+    cut: usize,
+    limit: usize,
+}
+
+impl Tokens {
+    /// `limit`: the most that a shortened name may keep.
+    fn new(limit: usize) -> Self {
+        Self { text: String::with_capacity(USUAL_BYTES), cut: 0, limit }
+    }
+
+    fn character(&mut self, character: char) {
+        self.text.push(character);
+        self.end_token();
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.text.push('%');
+        self.text.push(char::from(HEX_DIGITS[usize::from(byte >> 4)]));
+        self.text.push(char::from(HEX_DIGITS[usize::from(byte & 15)]));
+        self.end_token();
+    }
+
+    /// Characters that are all kept, of one byte each.
+    fn run(&mut self, run: &str) {
+        if self.text.len() <= self.limit {
+            self.cut = (self.text.len() + run.len()).min(self.limit);
+        }
+        self.text.push_str(run);
+    }
+
+    fn end_token(&mut self) {
+        if self.text.len() <= self.limit {
+            self.cut = self.text.len();
+        }
+    }
+
+    /// Stands between two values.
+    fn separate(&mut self, separator: char) {
+        self.character(separator);
+    }
+
+    /// Appends K(value).
+    fn value(&mut self, value: &AttributeValue) {
+        match value {
+            AttributeValue::S(text) => self.characters(text),
+            AttributeValue::N(number) => self.characters(&number.to_string()),
+            AttributeValue::B(bytes) => {
+                for (position, &byte) in bytes.iter().enumerate() {
+                    let character = char::from(byte);
+                    if is_kept_ascii(character, position == 0) { self.character(character) } else { self.byte(byte) }
+                }
+            }
+            _ => debug_assert!(false, "a key value of type {}", value.attribute_type()),
+        }
+    }
+
+    fn characters(&mut self, text: &str) {
+        // Most names are nothing else.
+        let (run, rest) = text.split_at(text.bytes().take_while(|byte| is_plain(*byte)).count());
+        self.run(run);
+        for (position, character) in rest.char_indices() {
+            if is_kept_ascii(character, position + run.len() == 0) || is_printable_non_ascii(character) {
+                self.character(character);
+            } else {
+                character.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| self.byte(byte));
+            }
+        }
+    }
+}
+
+/// Can a name have it, though perhaps not at its start?
+fn is_kept(character: char) -> bool {
+    is_kept_ascii(character, false) || is_printable_non_ascii(character)
+}
+
+/// Is it kept wherever it stands?
+fn is_plain(byte: u8) -> bool {
+    is_kept_ascii(char::from(byte), true)
+}
+
+fn is_kept_ascii(character: char, first: bool) -> bool {
+    match character {
+        'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | ':' => true,
+        '.' | '@' | '+' | '-' => !first,
+        _ => false,
+    }
+}
+
+/// The bytes that a text of tokens stands for; leniently, any character but `%` is itself.
+fn bytes_of(text: &str) -> Result<Vec<u8>, NameFault> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte != b'%' {
+            out.push(byte);
+            continue;
+        }
+        let [high, low, tail @ ..] = tail else { return Err(NameFault::Escape) };
+        out.push(hex_digit(*high)? << 4 | hex_digit(*low)?);
+        rest = tail;
+    }
+    Ok(out)
+}
+
+fn hex_digit(byte: u8) -> Result<u8, NameFault> {
+    match byte {
+        b'0'..=b'9' => Ok(byte - b'0'),
+        b'a'..=b'f' => Ok(byte - b'a' + 10),
+        b'A'..=b'F' => Ok(byte - b'A' + 10),
+        _ => Err(NameFault::Escape),
+    }
+}
+
+/// Why a name means no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameFault {
+    #[error("a name is UTF-8; write other bytes as %XX")]
+    NotUtf8,
+    #[error("after '%' come two hexadecimal digits, '%25' is the character itself")]
+    Escape,
+    #[error("a shortened name ends in '%~' and 26 characters a-z, 2-7")]
+    Alias,
+    #[error("a key value cannot be empty")]
+    Empty,
+    #[error("the name has {found} parts separated by ',', expected are {expected}; a comma inside a value is '%2C'")]
+    Components { expected: usize, found: usize },
+    #[error("the bytes of a string key are not UTF-8")]
+    ValueNotUtf8,
+    #[error(transparent)]
+    Number(#[from] NumberError),
 }
 
 #[cfg(test)]

@@ -4,13 +4,11 @@ pub mod calendar;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;
-pub mod item_line;
 pub mod json;
 pub mod key;
 pub mod metrics;
 pub mod plain_json;
 pub mod record;
-pub mod row;
 pub mod shown;
 #[cfg(test)]
 mod test_items;

@@ -23,22 +23,20 @@ use std::sync::Arc;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::expr::read_request::ReadRequest;
-use crate::model::api::absence::Absence;
 use crate::model::api::backup::*;
-use crate::model::api::insights::*;
-use crate::model::api::never_used::*;
-use crate::model::api::operation::operations;
-use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::api::operation::*;
 use crate::model::api::resource::*;
-use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::api::table_control::{
+    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome,
+};
+use crate::model::api::tables::{Absence, IndexForecast};
 use crate::model::api::transfer::*;
-use crate::model::api::update_table::IndexForecast;
 use crate::model::api::*;
 use crate::model::error::{RemoteCause, StoreError};
 use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
-pub use crate::codec::row::{BatchRows, Rows};
+pub use crate::codec::record::{BatchRows, Rows};
 pub use crate::model::api::Done;
 pub use entries::{CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
 

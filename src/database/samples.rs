@@ -3,8 +3,8 @@
 //! GameScores, Thread, Pets and the invoices are the examples of DynamoDB's developer guide and of its articles on partition
 //! keys. Impossible dates such as 2015-02-31 are theirs: a date is plain text.
 
-use crate::codec::item_line;
 use crate::codec::json::document::Document;
+use crate::codec::plain_json;
 use crate::codec::wire;
 use crate::model::Item;
 use crate::model::api::CreateTableRequest;
@@ -25,7 +25,7 @@ pub fn sample_tables() -> Vec<SampleTable> {
             None => tables.extend(definition(line).map(|request| (request, Vec::new()))),
             Some(item) => {
                 if let Some((_, items)) = tables.last_mut() {
-                    items.extend(item_line::parse(item.as_bytes()));
+                    items.extend(plain_json::parse_line(item.as_bytes()));
                 }
             }
         }

@@ -18,7 +18,7 @@
 use super::runtime::prelude::*;
 use crate::codec::key::{decode, encode, partition_digest};
 use crate::model::{
-    api::parked::{PARKED_KEPT_MS, ParkedChange, ParkedPlace, ParkedStat},
+    api::table_control::{PARKED_KEPT_MS, ParkedChange, ParkedPlace, ParkedStat},
     schema::KeyAttributeType,
 };
 

@@ -17,7 +17,7 @@ use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::limits::IN_OPERANDS_MAX;
-use crate::model::{AttributeType, AttributeValue, DocumentPath};
+use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
 
 /// The order in which the service lists the types where a literal type name is missing.
 const TYPE_NAMES: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
@@ -439,7 +439,7 @@ pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, E
 fn resolve_attribute_type(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
     let [operand, type_name] = pair(name, operands)?;
     match type_name {
-        Operand::Value(AttributeValue::S(text)) => match AttributeType::from_tag(&text) {
+        Operand::Value(AttributeValue::S(text)) => match AttributeType::of_word(&text) {
             Some(attribute_type) => Ok(Condition::AttributeType { operand, attribute_type }),
             None => Err(ExpressionFault::UnknownTypeName(text)),
         },

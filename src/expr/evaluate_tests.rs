@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::AttributeType;
+use crate::model::{AttributeType, Word};
 
 use AttributeValue as V;
 
@@ -148,7 +148,7 @@ fn any_condition() -> impl Strategy<Value = Condition> {
     use Comparator::*;
     let comparator = prop::sample::select(vec![Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual]);
     let types = ["S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"];
-    let types: Vec<AttributeType> = types.into_iter().filter_map(AttributeType::from_tag).collect();
+    let types: Vec<AttributeType> = types.into_iter().filter_map(AttributeType::of_word).collect();
     let pair = || (any_operand(), any_operand());
     let leaf = prop_oneof![
         4 => (pair(), comparator).prop_map(|((left, right), comparator)| Condition::Compare { left, comparator, right }),

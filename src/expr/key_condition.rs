@@ -6,7 +6,7 @@ use super::legacy;
 use super::order::{Comparator, begins_with};
 use super::placeholders::PlaceholderUse;
 use crate::model::api::Placeholders;
-use crate::model::api::legacy::{ComparisonOperator, LegacyCondition};
+use crate::model::api::common::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, KeyError, LegacyError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};

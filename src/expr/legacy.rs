@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::condition::{Condition, Operand};
 use super::order::{Comparator, compare};
 use super::update::{Action, Effect, SetValue, Term, Update, is_set};
-use crate::model::api::legacy::{
+use crate::model::api::common::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
 };
 use crate::model::error::LegacyError;

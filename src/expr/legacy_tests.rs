@@ -1,7 +1,7 @@
 use super::*;
 use crate::codec::plain_json;
 use crate::expr::key_condition::KeyConditionShape;
-use crate::model::api::legacy::ComparisonOperator as Op;
+use crate::model::api::common::ComparisonOperator as Op;
 use crate::model::{Item, KeySchema, Word};
 
 fn item(text: &str) -> Item {

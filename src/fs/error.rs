@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
-use crate::codec::wire::error::WireError;
+use crate::codec::wire::WireError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
 use crate::model::error::{

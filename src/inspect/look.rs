@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::database::{Browse, Source};
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::Segment;

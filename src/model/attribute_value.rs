@@ -10,6 +10,7 @@ use std::fmt;
 use super::error::ValueError;
 use super::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
 use super::number::Number;
+use super::word::{Word, words};
 
 /// Attributes of a map value, by name.
 pub type Map = BTreeMap<String, AttributeValue>;
@@ -32,55 +33,28 @@ pub enum AttributeValue {
     M(Map),
 }
 
-/// The type tag of a value, as the wire spells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AttributeType {
-    S,
-    N,
-    B,
-    Bool,
-    Null,
-    Ss,
-    Ns,
-    Bs,
-    L,
-    M,
+words! {
+    /// The type tag of a value, as the wire spells it.
+    #[derive(Hash, PartialOrd, Ord)]
+    AttributeType {
+        S = "S",
+        N = "N",
+        B = "B",
+        Bool = "BOOL",
+        Null = "NULL",
+        Ss = "SS",
+        Ns = "NS",
+        Bs = "BS",
+        L = "L",
+        M = "M",
+    }
 }
 
 impl AttributeType {
     /// The wire's spelling: `S`, `N`, `B`, `BOOL`, `NULL`, `SS`, `NS`, `BS`, `L`, `M`.
     #[must_use]
     pub fn tag(self) -> &'static str {
-        match self {
-            Self::S => "S",
-            Self::N => "N",
-            Self::B => "B",
-            Self::Bool => "BOOL",
-            Self::Null => "NULL",
-            Self::Ss => "SS",
-            Self::Ns => "NS",
-            Self::Bs => "BS",
-            Self::L => "L",
-            Self::M => "M",
-        }
-    }
-
-    /// The tag's type, if it is one of the ten.
-    #[must_use]
-    pub fn from_tag(tag: &str) -> Option<Self> {
-        Some(match tag {
-            "S" => Self::S,
-            "N" => Self::N,
-            "B" => Self::B,
-            "BOOL" => Self::Bool,
-            "NULL" => Self::Null,
-            "SS" => Self::Ss,
-            "NS" => Self::Ns,
-            "BS" => Self::Bs,
-            "L" => Self::L,
-            "M" => Self::M,
-            _ => return None,
-        })
+        self.word()
     }
 }
 
@@ -250,9 +224,9 @@ mod tests {
     #[test]
     fn tags_round_trip() {
         for tag in ["S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"] {
-            assert_eq!(AttributeType::from_tag(tag).map(AttributeType::tag), Some(tag));
+            assert_eq!(AttributeType::of_word(tag).map(AttributeType::tag), Some(tag));
         }
-        assert_eq!(AttributeType::from_tag("X"), None);
+        assert_eq!(AttributeType::of_word("X"), None);
     }
 
     fn strings(elements: &[&str]) -> Vec<String> {

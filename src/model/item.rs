@@ -1,6 +1,8 @@
-//! Items and primary keys.
+//! Items, primary keys, the way into an item; and where entries lie: in the order of a hash of the partition key, in a collection by sort
+//! key.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::attribute_value::{self, AttributeValue};
 use super::error::ValueError;
@@ -85,6 +87,73 @@ impl Key {
             item.0.insert(attribute.name.clone(), value.clone());
         }
         item
+    }
+}
+
+/// A document path with its names resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DocumentPath {
+    /// The top-level attribute.
+    pub head: String,
+    pub rest: Vec<PathElement>,
+}
+
+/// A step below the top-level attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PathElement {
+    /// A map member.
+    Name(String),
+    /// A list element, from 0.
+    Index(usize),
+}
+
+impl DocumentPath {
+    /// A path of one top-level attribute.
+    #[must_use]
+    pub fn top_level(name: impl Into<String>) -> Self {
+        Self { head: name.into(), rest: Vec::new() }
+    }
+}
+
+/// As error texts render it: `[a, b, [1]]`.
+impl fmt::Display for DocumentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}", self.head)?;
+        for element in &self.rest {
+            match element {
+                PathElement::Name(name) => write!(f, ", {name}")?,
+                PathElement::Index(index) => write!(f, ", [{index}]")?,
+            }
+        }
+        f.write_str("]")
+    }
+}
+
+/// A range of hash positions, and in one collection of sort keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceRange {
+    /// Digest of the partition key and, inside a collection, the order there.
+    pub from: Vec<u8>,
+    /// The first place behind; `None` is the end of the hash space.
+    pub to: Option<Vec<u8>>,
+}
+
+impl PlaceRange {
+    /// A whole collection, of a digest.
+    #[must_use]
+    pub fn of_collection(digest: [u8; 16]) -> Self {
+        let next = u128::from_be_bytes(digest).checked_add(1).map(|next| next.to_be_bytes().to_vec());
+        Self { from: digest.to_vec(), to: next }
+    }
+
+    /// The part that it has of the collection of a digest; `None` unless one of its ends is inside the collection.
+    #[must_use]
+    pub fn part_of(&self, digest: [u8; 16]) -> Option<Self> {
+        let whole = Self::of_collection(digest);
+        let is_inside = |place: &&Vec<u8>| **place > whole.from && whole.to.as_ref().is_none_or(|next| *place < next);
+        let (from, to) = (Some(&self.from).filter(is_inside), self.to.as_ref().filter(is_inside));
+        let is_cut = from.is_some() || to.is_some();
+        is_cut.then(|| Self { from: from.unwrap_or(&whole.from).clone(), to: to.or(whole.to.as_ref()).cloned() })
     }
 }
 

@@ -1,13 +1,13 @@
 //! What can be told of tables beside their data: metrics, partitions, heat. Capacity is counted by DynamoDB's formulas; partitions
 //! and their heat are a model of the service.
 
-mod by_name;
+use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::api::IndexProgress;
 use super::error::Throttled;
-pub use super::place::PlaceRange;
+pub use super::item::PlaceRange;
 use super::schema::ProvisionedThroughput;
 use super::{AttributeValue, IndexName, TableName};
 
@@ -122,60 +122,32 @@ impl Usage {
     }
 }
 
-/// The data operations that are counted by themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeteredOperation {
-    GetItem,
-    PutItem,
-    UpdateItem,
-    DeleteItem,
-    Query,
-    Scan,
-    BatchGetItem,
-    BatchWriteItem,
-    TransactGetItems,
-    TransactWriteItems,
-    ExecuteStatement,
-    BatchExecuteStatement,
-    ExecuteTransaction,
+macro_rules! metered {
+    ($($name:ident)+) => {
+        /// The data operations that are counted by themselves.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum MeteredOperation {
+            $($name),+
+        }
+
+        impl MeteredOperation {
+            pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
+
+            /// The API's name.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name)),+ }
+            }
+        }
+    };
 }
 
-impl MeteredOperation {
-    pub const ALL: [Self; 13] = [
-        Self::GetItem,
-        Self::PutItem,
-        Self::UpdateItem,
-        Self::DeleteItem,
-        Self::Query,
-        Self::Scan,
-        Self::BatchGetItem,
-        Self::BatchWriteItem,
-        Self::TransactGetItems,
-        Self::TransactWriteItems,
-        Self::ExecuteStatement,
-        Self::BatchExecuteStatement,
-        Self::ExecuteTransaction,
-    ];
-
-    /// The API's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GetItem => "GetItem",
-            Self::PutItem => "PutItem",
-            Self::UpdateItem => "UpdateItem",
-            Self::DeleteItem => "DeleteItem",
-            Self::Query => "Query",
-            Self::Scan => "Scan",
-            Self::BatchGetItem => "BatchGetItem",
-            Self::BatchWriteItem => "BatchWriteItem",
-            Self::TransactGetItems => "TransactGetItems",
-            Self::TransactWriteItems => "TransactWriteItems",
-            Self::ExecuteStatement => "ExecuteStatement",
-            Self::BatchExecuteStatement => "BatchExecuteStatement",
-            Self::ExecuteTransaction => "ExecuteTransaction",
-        }
-    }
+metered! {
+    GetItem PutItem UpdateItem DeleteItem
+    Query Scan
+    BatchGetItem BatchWriteItem
+    TransactGetItems TransactWriteItems
+    ExecuteStatement BatchExecuteStatement ExecuteTransaction
 }
 
 /// What became of one operation on one table.
@@ -202,13 +174,27 @@ impl OperationCounts {
     }
 }
 
+/// By the place of the operation in [`MeteredOperation::ALL`].
+pub type Operations = [OperationCounts; MeteredOperation::ALL.len()];
+
+/// The counts of operations in the store: those that there are, by the operations' names.
+fn by_name<S: Serializer>(counts: &Operations, to: S) -> Result<S::Ok, S::Error> {
+    let named = MeteredOperation::ALL.into_iter().map(MeteredOperation::name).zip(counts);
+    named.filter(|(_, counts)| **counts != OperationCounts::default()).collect::<BTreeMap<_, _>>().serialize(to)
+}
+
+fn of_names<'de, D: Deserializer<'de>>(from: D) -> Result<Operations, D::Error> {
+    let named = BTreeMap::<String, OperationCounts>::deserialize(from)?;
+    Ok(MeteredOperation::ALL.map(|operation| named.get(operation.name()).copied().unwrap_or_default()))
+}
+
 /// What is counted of a table as a whole.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableCounts {
     /// By the place of the operation in [`MeteredOperation::ALL`]; in the store by its name.
-    #[serde(with = "by_name")]
-    pub operations: [OperationCounts; MeteredOperation::ALL.len()],
+    #[serde(serialize_with = "by_name", deserialize_with = "of_names")]
+    pub operations: Operations,
     /// `ConditionalCheckFailedRequests`.
     pub conditional_check_failed: u64,
     /// `TransactionConflict`.

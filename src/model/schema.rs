@@ -1,25 +1,26 @@
-//! Table and index schemas, checked when built by [`super::api::create_table`]'s operation.
+//! Table and index schemas, checked when built by [`super::api::tables`]'s operation.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 use super::attribute_value::AttributeType;
 use super::names::{IndexName, TableName};
-use super::settings::{TableSettings, ThroughputSettings, WarmThroughput};
+use super::word::words;
 
-/// HASH or RANGE, as DynamoDB's `KeyType` spells them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum KeyType {
-    Hash,
-    Range,
+words! {
+    /// HASH or RANGE, as DynamoDB's `KeyType` spells them.
+    #[derive(Hash)]
+    KeyType {
+        Hash = "HASH",
+        Range = "RANGE",
+    }
 }
 
-/// The type of a key attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum KeyAttributeType {
-    S,
-    N,
-    B,
+words! {
+    /// The type of a key attribute.
+    #[derive(Hash, Serialize, Deserialize)]
+    KeyAttributeType { B = "B", N = "N", S = "S" }
 }
 
 impl KeyAttributeType {
@@ -62,9 +63,10 @@ impl KeySchema {
 }
 
 /// Global or local.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IndexKind {
+    #[default]
     Global,
     Local,
 }
@@ -99,12 +101,14 @@ impl From<ProvisionedThroughput> for WarmThroughput {
 pub const ON_DEMAND_WARM: ProvisionedThroughput =
     ProvisionedThroughput { read_capacity_units: 12_000, write_capacity_units: 4_000 };
 
-/// PROVISIONED or PAY_PER_REQUEST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum BillingMode {
-    Provisioned,
-    PayPerRequest,
+words! {
+    /// PROVISIONED or PAY_PER_REQUEST.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    BillingMode {
+        Provisioned = "PROVISIONED",
+        PayPerRequest = "PAY_PER_REQUEST",
+    }
 }
 
 /// A secondary index. `partition` has 1 to 4 attributes and `sort` 0 to 4; one and at most one for an LSI.
@@ -215,5 +219,83 @@ impl TableSchema {
             all.insert(&attribute.name, attribute);
         }
         all.into_values().cloned().collect()
+    }
+}
+
+/// All of it; empty for a table that was given none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableSettings {
+    /// Of the stream that is enabled.
+    pub stream: Option<StreamViewType>,
+    /// Encryption with a key of KMS; `None` is the service's own.
+    pub encryption: Option<Encryption>,
+    /// `None` shows none, and is STANDARD.
+    pub table_class: Option<TableClass>,
+    /// Key and value, in the order in which they came.
+    pub tags: Vec<(String, String)>,
+    /// JSON text; kept, not enforced.
+    pub resource_policy: Option<String>,
+    /// The table's own; those of an index are with its schema.
+    pub throughput: ThroughputSettings,
+}
+
+/// What a table or global index has beside provisioned throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct ThroughputSettings {
+    pub on_demand: OnDemandThroughput,
+    /// Asked for or reached; what is in effect is [`effective_warm`](super::TableSchema::effective_warm).
+    pub warm: WarmThroughput,
+}
+
+/// Maxima on demand; each member may be absent. In UpdateTable -1 clears a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct OnDemandThroughput {
+    pub max_read_request_units: Option<i64>,
+    pub max_write_request_units: Option<i64>,
+}
+
+/// Units a second that a table or index is warmed for; each member may be absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct WarmThroughput {
+    pub read_units_per_second: Option<i64>,
+    pub write_units_per_second: Option<i64>,
+}
+
+/// `SSESpecification`, checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Encryption {
+    pub enabled: bool,
+    pub kms_master_key_id: Option<String>,
+}
+
+words! {
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    TableClass {
+        Standard = "STANDARD",
+        StandardInfrequentAccess = "STANDARD_INFREQUENT_ACCESS",
+    }
+
+    /// Which images of an item its stream records hold.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    StreamViewType {
+        NewImage = "NEW_IMAGE",
+        OldImage = "OLD_IMAGE",
+        NewAndOldImages = "NEW_AND_OLD_IMAGES",
+        KeysOnly = "KEYS_ONLY",
+    }
+}
+
+impl StreamViewType {
+    #[must_use]
+    pub fn has_new_image(self) -> bool {
+        matches!(self, Self::NewImage | Self::NewAndOldImages)
+    }
+
+    #[must_use]
+    pub fn has_old_image(self) -> bool {
+        matches!(self, Self::OldImage | Self::NewAndOldImages)
     }
 }

@@ -1,7 +1,6 @@
 //! The one place where an error becomes a body of the protocol: status, `__type` and text (docs/dynamodb.md 1.4, 24).
 
-use super::failure::Failure;
-use super::operation::Operation;
+use super::operation::{Failure, Operation};
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
 use crate::codec::wire::{WireError, transactions};

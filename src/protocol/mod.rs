@@ -2,34 +2,28 @@
 //! [`Database`], and its outcome a JSON body or an error with its `__type`, status and text.
 //!
 //! ```text
-//! operation   what an operation is: name, service, handler; how one is run     failure   why it failed
-//! error_body  errors to __type, status and body                             memory    what one may need, before it is begun
-//! data control  the operations, a line each
+//! operation   what an operation is: name, service, handler; how one is run; why it failed
+//! operations  the operations, a line each                                   memory    what one may need, before it is begun
+//! error_body  errors to __type, status and body
 //! ```
 //!
-//! HTTP and the files of the mount that take a request are its callers. A new operation is a line in one of the two.
+//! HTTP and the files of the mount that take a request are its callers. A new operation is a line in `operations`.
 
-pub mod control;
-pub mod data;
 pub mod error_body;
-pub mod failure;
 pub mod memory;
 pub mod operation;
+pub mod operations;
 
 use crate::codec::json::document::Document;
 use crate::codec::wire::WireError;
 use crate::database::Database;
 use crate::model::api::CallContext;
 
-pub use failure::Failure;
-pub use operation::{Answered, Context, Length, Operation, Service};
+pub use operation::{Answered, Context, Failure, Length, Operation, Service};
 
-/// Those that are asked for most come first.
-const FAMILIES: &[&[Operation]] = &[data::OPERATIONS, control::OPERATIONS, control::NEVER_USED];
-
-/// All operations of the API, by family.
+/// All operations of the API, those first that are asked for most.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
-    FAMILIES.iter().copied().flatten()
+    operations::OPERATIONS.iter().chain(operations::NEVER_USED)
 }
 
 /// The operation of that name; upper and lower case count.

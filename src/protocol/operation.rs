@@ -7,7 +7,6 @@ use std::sync::mpsc::sync_channel;
 
 use serde_json::Value;
 
-use super::failure::Failure;
 use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::{self, WireError};
 use crate::database::{Database, Done};
@@ -233,4 +232,37 @@ pub fn closed() -> Failure {
 #[must_use]
 pub fn body(json: &Value) -> Vec<u8> {
     json.to_string().into_bytes()
+}
+
+/// Why a request to the API failed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// The name is no operation's.
+    UnknownOperation,
+    Wire(WireError),
+    Operation(Error),
+}
+
+impl From<WireError> for Failure {
+    fn from(error: WireError) -> Self {
+        Self::Wire(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Operation(error)
+    }
+}
+
+impl Failure {
+    /// DynamoDB's name for it.
+    #[must_use]
+    pub fn exception(&self) -> &'static str {
+        match self {
+            Self::UnknownOperation => "UnknownOperationException",
+            Self::Wire(error) => error.exception(),
+            Self::Operation(error) => error.exception(),
+        }
+    }
 }

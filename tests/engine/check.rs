@@ -17,8 +17,7 @@ use ddbfs::engine::streams::record::StoredRecord;
 use ddbfs::model::api::{
     DeleteItemRequest, KeySchemaElement, Origin, PutItemRequest, StreamEvent, TimeToLiveSpecification, UpdateTimeToLiveRequest,
 };
-use ddbfs::model::schema::{KeyAttributeType, KeyType};
-use ddbfs::model::settings::StreamViewType;
+use ddbfs::model::schema::{KeyAttributeType, KeyType, StreamViewType};
 use ddbfs::model::{Item, Key, KeyAttribute};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{Store, StoreError, Write, WriteJob};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::support::engine::*;
 use crate::support::wait::until;
-use ddbfs::codec::wire::create_table::to_json;
+use ddbfs::codec::wire::tables::definition_to_json;
 use ddbfs::database::copies::compare::{Comparison, Difference};
 use ddbfs::database::copies::copy::{Ended, Existing, Plan, Rules};
 use ddbfs::database::copies::journal::Counts;
@@ -19,7 +19,7 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::Item;
 use ddbfs::model::api::*;
-use ddbfs::model::settings::StreamViewType;
+use ddbfs::model::schema::StreamViewType;
 use ddbfs::store::memory::MemoryStore;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -86,7 +86,7 @@ fn compared(one: &Side, two: &Side) -> Vec<Difference> {
 
 /// The whole definition as `schema.json` has it, but the name.
 fn definition_of(database: &LocalDatabase, name: &str) -> serde_json::Value {
-    let mut json = to_json(&database.schema(&table(name)).unwrap().unwrap());
+    let mut json = definition_to_json(&database.schema(&table(name)).unwrap().unwrap());
     json["TableName"] = "".into();
     json
 }
@@ -121,7 +121,7 @@ fn a_copy_has_items_that_an_index_keeps_out() {
     let mut request = UpdateTableRequest::new(table("Tab"));
     request.attribute_definitions = Some(planned.attribute_definitions);
     let create = planned.global_indexes.unwrap().pop().map(Box::new);
-    request.index_updates = Some(vec![update_table::IndexUpdate { create, ..Default::default() }]);
+    request.index_updates = Some(vec![IndexUpdate { create, ..Default::default() }]);
     one.update_table(request).unwrap();
     until("the index is there", || one.describe(&table("Tab")).unwrap().unwrap().indexes[0].status == TableStatus::Active);
     let (two, dir) = (live(), tempfile::tempdir().unwrap());

@@ -8,7 +8,7 @@ use ddbfs::database::{Browse, Database, Source};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
+use ddbfs::model::api::tables::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
 use ddbfs::model::error::{KeyError, ValueError};
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};

@@ -4,7 +4,7 @@ use crate::support::engine;
 use crate::support::engine::{get, json, line, n, put, query_request, s, scan_request, tab, table};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::model::api::legacy::*;
+use ddbfs::model::api::common::*;
 use ddbfs::model::api::*;
 use ddbfs::model::{AttributeValue, Error, Item};
 

@@ -8,7 +8,7 @@ use ddbfs::codec::key::{encode, partition_digest};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Collection, Database, Entries, Source};
 use ddbfs::engine::check::check;
-use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
+use ddbfs::model::api::tables::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};
 use ddbfs::model::{AttributeValue, IndexName, Item, KeyAttribute};

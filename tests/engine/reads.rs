@@ -4,7 +4,7 @@ use crate::support::engine;
 use crate::support::engine::*;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
+use ddbfs::model::api::tables::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};
 use ddbfs::model::{AttributeValue, IndexName, Item, KeyAttribute};

@@ -3,7 +3,7 @@
 use crate::support::engine::*;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::model::api::create_table::{KeySchemaElement, ProjectionDefinition};
+use ddbfs::model::api::tables::{KeySchemaElement, ProjectionDefinition};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{BillingMode, KeyType, ProvisionedThroughput};
 use ddbfs::model::{AttributeValue, Error, Item};

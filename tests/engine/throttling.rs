@@ -9,7 +9,7 @@ use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::api::*;
 use ddbfs::model::error::{CancellationReason, Throttled, ThrottledAt};
 use ddbfs::model::layout::{MeteredOperation, PartitionLimits, Window};
-use ddbfs::model::settings::OnDemandThroughput;
+use ddbfs::model::schema::OnDemandThroughput;
 use ddbfs::model::{AttributeValue, Error, Item};
 
 const ADAPTIVE: ThrottleOptions = ThrottleOptions::new(true);

@@ -11,7 +11,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
+use ddbfs::model::api::tables::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};
 use ddbfs::model::{AttributeValue, Error, IndexName, Item, KeyAttribute, TableSettings};

@@ -3,7 +3,7 @@
 use crate::support::engine::{get, json, line, placeholders_of, put, s, scan_request, tab, table, x};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::model::api::legacy::AttributeUpdate;
+use ddbfs::model::api::common::AttributeUpdate;
 use ddbfs::model::api::*;
 use ddbfs::model::{AttributeValue, Error, Item};
 

@@ -14,7 +14,7 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::TableName;
-use ddbfs::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedPlace};
+use ddbfs::model::api::table_control::{PARKED_KEPT_MS, ParkRequest, ParkedPlace};
 use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest, Done, Precondition};
 use ddbfs::store::memory::MemoryStore;
 
@@ -115,7 +115,7 @@ fn with_clock() -> (Mount, Arc<ManualClock>) {
 
 fn parked(db: &LocalDatabase, table: &str) -> Vec<String> {
     let mut names = Vec::new();
-    let visit = &mut |stat: ddbfs::model::api::parked::ParkedStat| {
+    let visit = &mut |stat: ddbfs::model::api::table_control::ParkedStat| {
         names.push(stat.place.name);
         std::ops::ControlFlow::Continue(())
     };

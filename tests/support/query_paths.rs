@@ -9,7 +9,7 @@ use ddbfs::database::{Browse, Position};
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::FsError;
 use ddbfs::fs::query::{Child, QueryKind, QueryPath};
-use ddbfs::model::api::create_table::ProjectionType;
+use ddbfs::model::api::tables::ProjectionType;
 use ddbfs::model::api::{CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, PutItemRequest};
 use ddbfs::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeyType};
 use ddbfs::model::{IndexKind, IndexName, TableName};

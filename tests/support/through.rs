@@ -4,7 +4,7 @@ use super::wait::until_ok;
 use std::sync::Arc;
 
 use ddbfs::codec::json::document::Document;
-use ddbfs::codec::wire::fault;
+use ddbfs::codec::wire::answer;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{Answer, Client, Service};
@@ -24,7 +24,7 @@ impl Service for InProcess {
         let body = Document::parse(body.to_vec()).unwrap();
         protocol::call(operation, body, &self.0, "localhost").map(Answer::from).map_err(|failure| {
             let told = failure.error_body(protocol::find(operation));
-            fault::read(told.status(), &told.json())
+            answer::read_error(told.status(), &told.json())
         })
     }
 }

@@ -136,7 +136,7 @@ fn aliases_are_cut_between_tokens() {
         let name = item_stem(&value);
         let prefix = name.split(ALIAS_MARK).next().expect("a prefix");
         assert!(prefix.len() > (STEM_BYTES_MAX - ALIAS_END_BYTES) - 3);
-        assert!(token::bytes(prefix).is_ok());
+        assert!(bytes_of(prefix).is_ok());
         let scan = alias_scan_prefix(prefix, &[KeyAttributeType::S]);
         assert!(matches!((&scan, &value), (Some(AttributeValue::S(start)), AttributeValue::S(all)) if all.starts_with(start)));
     }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Number, Value};
 
 use super::reader::{Reader, read_document};
-use super::sink::Sink;
+use super::write::Sink;
 use super::{JsonError, JsonFault};
 
 /// Levels of brackets that are read: two for each of an item's 32 levels, and as many for the request around it. What lies deeper

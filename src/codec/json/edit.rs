@@ -1,4 +1,5 @@
-//! A member of an object's text put in or taken out; all else of the text stays as it was sent.
+//! Texts made of texts: a member of an object put in or taken out, all else as it was sent; and compact JSON indented, token by token, so
+//! that numbers and strings keep their bytes.
 
 use super::document::member_places;
 
@@ -33,6 +34,47 @@ pub fn without(object: &[u8], name: &str) -> Vec<u8> {
     [b"{", &members.join(&b',')[..], b"}"].concat()
 }
 
+/// Blanks a level.
+const INDENT: usize = 2;
+
+/// The same document, a member or element a line, two blanks a level; empty arrays and objects stay together. `compact` is one
+/// well-formed document without white space between its tokens, and its newline if it has one.
+#[must_use]
+pub fn indent(compact: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(compact.len() * 3 / 2);
+    let mut depth = 0;
+    let mut in_string = false;
+    let mut bytes = compact.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        out.push(byte);
+        match byte {
+            b'\\' if in_string => out.extend(bytes.next()),
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' if matches!(bytes.peek(), Some(b'}' | b']')) => out.extend(bytes.next()),
+            b'{' | b'[' => {
+                depth += 1;
+                new_line(depth, &mut out);
+            }
+            b'}' | b']' => {
+                depth -= 1;
+                out.pop();
+                new_line(depth, &mut out);
+                out.push(byte);
+            }
+            b',' => new_line(depth, &mut out),
+            b':' => out.push(b' '),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn new_line(depth: usize, out: &mut Vec<u8>) {
+    out.push(b'\n');
+    out.resize(out.len() + depth * INDENT, b' ');
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +93,30 @@ mod tests {
         let out = |object: &str| String::from_utf8(without(object.as_bytes(), "Told")).unwrap();
         assert_eq!(out(r#"{"a":1.50,"Told":{"x":[]},"New\n":"\u00e4"}"#), r#"{"a":1.50,"New\n":"\u00e4"}"#);
         assert_eq!((out(r#"{"Told":1}"#), out("{}")), ("{}".to_owned(), "{}".to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod indent_tests {
+    use super::*;
+
+    #[test]
+    fn as_serde_json_indents() {
+        for text in [
+            "{}",
+            "{\"a\":1}\n",
+            r#"{"pk":"u1","n":0.5,"list":[],"map":{},"nested":[{"a":[1,2]},"x"],"odd":"{\"a\":[1,\\\"]},\\"}"#,
+            r#"[[[]],"\\",""]"#,
+        ] {
+            let expected = format!("{:#}", serde_json::from_str::<serde_json::Value>(text).unwrap());
+            let newline = if text.ends_with('\n') { "\n" } else { "" };
+            assert_eq!(String::from_utf8(indent(text.as_bytes())).unwrap(), expected + newline, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let text = r#"{"n":12345678901234567890123456789012345678}"#;
+        assert_eq!(indent(text.as_bytes()), b"{\n  \"n\": 12345678901234567890123456789012345678\n}");
     }
 }

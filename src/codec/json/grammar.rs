@@ -3,7 +3,7 @@
 //! may stop behind any.
 
 use super::JsonFault;
-use super::sink::plain_len;
+use super::write::plain_len;
 
 /// Where in a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

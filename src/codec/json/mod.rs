@@ -4,19 +4,15 @@
 //! grammar   numbers, escapes, brackets, byte by byte: what all readers are made of
 //! reader    a whole text, its values taken one by one     document   the same as a tree that costs little
 //! prefix    a growing text: is it, so far, the beginning of one object?
-//! sink      where text goes, its strings escaped          indent     a line made many
-//! edit      a member of a text put in or taken out        visit     one walk over an item or a record, to any text
+//! write     items and values in both forms                edit       a member of a text put in or taken out, a line made many
 //! ```
 
-pub(super) mod commas;
 pub mod document;
 pub mod edit;
 pub mod grammar;
-pub mod indent;
 pub mod prefix;
 pub(super) mod reader;
-pub(super) mod sink;
-pub(super) mod visit;
+pub(super) mod write;
 
 use crate::model::error::ValueError;
 

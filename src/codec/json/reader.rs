@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::grammar::{Brackets, Digits, Escape, Escaped};
-use super::sink::plain_len;
+use super::write::plain_len;
 use super::{JsonError, JsonFault};
 use crate::model::Number;
 use crate::model::error::ValueError;

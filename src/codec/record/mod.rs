@@ -1,4 +1,5 @@
-//! Item records: the stored form of a base item or an index entry.
+//! Item records: the stored form of a base item or an index entry; and rows, which are rendered without building an [`Item`] where nothing
+//! asks for one.
 //!
 //! ```text
 //! header, 25 bytes, integers little-endian
@@ -27,18 +28,17 @@
 //! Binary and no JSON text, although that could be sent as it is: plain JSON and DynamoDB JSON are made of one form (1.1 µs for an item
 //! of 1 KB), and attributes are found, compared and left out without decoding the others.
 
-mod encode;
 mod read;
-mod tag;
 
-use super::dynamodb_json::DynamodbJson;
-use super::plain_json::PlainJson;
+use super::dynamodb_json::{self, DynamodbJson};
+use super::json::write::{ItemWriter, ordered};
+use super::plain_json::{self, PlainJson, line_len};
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Item};
-use read::Cursor;
+use crate::model::number::TEXT_BYTES_MAX;
+use crate::model::{AttributeValue, Item, Number};
+use read::{Cursor, tag};
 
-pub use encode::{encode, reordered, stamp};
 pub use read::StoredValue;
 
 /// Version of the format that [`encode()`] writes.
@@ -115,7 +115,7 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`StoreError::Corrupt`], also when a value is not in its one canonical form.
     pub fn to_item(&self) -> Result<Item, StoreError> {
-        read::item(self.content)
+        read::item(self.content, &|_| true)
     }
 
     /// What [`Self::to_item`]'s values take in memory with their text in an answer, in bytes; found without making them.
@@ -131,7 +131,7 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`StoreError::Corrupt`] in what had to be read.
     pub fn attributes(&self, keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
-        read::attributes_of(self.content, keep)
+        read::item(self.content, keep)
     }
 
     /// Calls `each` with every top-level attribute as it is stored: the key's first, the others by name.
@@ -147,7 +147,8 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`StoreError::Corrupt`] in what had to be read.
     pub fn attribute(&self, name: &str) -> Result<Option<AttributeValue>, StoreError> {
-        read::attribute(self.content, name)
+        let mut value = AttributeValue::Null;
+        Ok(self.attribute_into(name, &mut value)?.then_some(value))
     }
 
     /// The same, into a value of before, whose room is used again; was it there? If not, the value stays as it was.
@@ -166,7 +167,7 @@ impl<'a> Record<'a> {
         let start = out.len();
         // A wrong length costs at most this room: the real one is at most six times the record, plus names of types.
         out.reserve((self.plain_json_bytes as usize).min(64 + 16 * self.content.len()));
-        let done = read::walk(self.content, &|_| true, &mut PlainJson::new(out));
+        let done = read::walk(self.content, &|_| true, &mut ItemWriter::<PlainJson, _>::new(out));
         done.inspect_err(|_| out.truncate(start))
     }
 
@@ -176,8 +177,172 @@ impl<'a> Record<'a> {
     /// [`StoreError::Corrupt`], and then nothing is appended.
     pub fn write_dynamodb_json(&self, keep: &dyn Fn(&str) -> bool, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let start = out.len();
-        let done = read::walk(self.content, keep, &mut DynamodbJson::new(out));
+        let done = read::walk(self.content, keep, &mut ItemWriter::<DynamodbJson, _>::new(out));
         done.inspect_err(|_| out.truncate(start))
+    }
+}
+
+/// A result row.
+#[derive(Debug, Clone, Copy)]
+pub enum Row<'a> {
+    /// All attributes of a record.
+    Record(Record<'a>),
+    /// A projected item.
+    Item(&'a Item),
+}
+
+/// Called with each result row in order.
+pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
+
+/// Called with each row of a batch and the place of its table in the request; whether there is room for another one.
+pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) -> bool + 'a;
+
+impl Row<'_> {
+    pub fn to_item(&self) -> Result<Item, StoreError> {
+        match self {
+            Self::Record(record) => record.to_item(),
+            Self::Item(item) => Ok((*item).clone()),
+        }
+    }
+
+    /// What [`Self::to_item`]'s values take in memory, in bytes; of a projected item, which is in memory, its size.
+    ///
+    /// # Errors
+    /// As of [`Record::values_bytes`].
+    pub fn values_bytes(&self) -> Result<usize, StoreError> {
+        match self {
+            Self::Record(record) => record.values_bytes(),
+            Self::Item(item) => Ok(item.size()),
+        }
+    }
+
+    /// Appends the plain JSON line with its newline; `first` names go first where the row is a projected item.
+    pub fn write_plain_json(&self, first: &[&str], out: &mut Vec<u8>) -> Result<(), StoreError> {
+        match self {
+            Self::Record(record) => record.write_plain_json(out),
+            Self::Item(item) => {
+                plain_json::write_line(item, first, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends the DynamoDB JSON object, no newline.
+    pub fn write_dynamodb_json(&self, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        match self {
+            Self::Record(record) => record.write_dynamodb_json(&|_| true, out),
+            Self::Item(item) => {
+                dynamodb_json::write_item(item, out);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Encodes an item. `first` are the key attribute names in the order in which to render them first (those the item has).
+#[must_use]
+pub fn encode(item: &Item, first: &[&str], version: Version, modified_ms: u64) -> Vec<u8> {
+    let item_bytes = item.size();
+    // Room for tags and lengths of small attributes.
+    let mut out = Vec::with_capacity(HEADER_BYTES + 4 + item_bytes + 8 * item.0.len());
+    out.push(FORMAT);
+    out.extend_from_slice(&u32_of(item_bytes).to_le_bytes());
+    out.extend_from_slice(&u32_of(line_len(item)).to_le_bytes());
+    out.extend_from_slice(&version.to_le_bytes());
+    out.extend_from_slice(&modified_ms.to_le_bytes());
+    out.extend_from_slice(&u32_of(item.0.len()).to_le_bytes());
+    for (name, value) in ordered(item, first) {
+        put_text(name.as_bytes(), &mut out);
+        put_value(value, &mut out);
+    }
+    out
+}
+
+/// The record that [`encode`] makes of the same item with another `first`: its attributes are moved, none is encoded again.
+///
+/// # Errors
+/// [`StoreError::Corrupt`]
+pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
+    let (head, content) = record.split_at_checked(HEADER_BYTES).ok_or(StoreError::Corrupt("a record is too short"))?;
+    let mut attributes = Vec::with_capacity(16);
+    read::each_span(content, |name, span| attributes.push((name, span)))?;
+    // Those that were first and are not any more go to their place among the others.
+    attributes.sort_unstable_by_key(|(name, _)| (first.iter().position(|of_first| of_first == name).unwrap_or(first.len()), *name));
+    let mut out = Vec::with_capacity(record.len());
+    out.extend_from_slice(head);
+    out.extend_from_slice(&u32_of(attributes.len()).to_le_bytes());
+    attributes.iter().for_each(|(_, span)| out.extend_from_slice(span));
+    Ok(out)
+}
+
+/// Gives a record another version and time.
+pub fn stamp(record: &mut [u8], version: Version, modified_ms: u64) {
+    if let Some(at) = record.get_mut(9..HEADER_BYTES) {
+        at.copy_from_slice(&[version.to_le_bytes(), modified_ms.to_le_bytes()].concat());
+    }
+}
+
+/// Items are at most 400 KB, so every length fits.
+fn u32_of(length: usize) -> u32 {
+    debug_assert!(u32::try_from(length).is_ok());
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+fn put_length(length: usize, out: &mut Vec<u8>) {
+    let mut rest = u32_of(length);
+    while rest >= 0x80 {
+        out.push((rest & 0x7F) as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push((rest & 0x7F) as u8);
+}
+
+fn put_text(bytes: &[u8], out: &mut Vec<u8>) {
+    put_length(bytes.len(), out);
+    out.extend_from_slice(bytes);
+}
+
+fn put_number(number: &Number, out: &mut Vec<u8>) {
+    put_text(number.text(&mut [0; TEXT_BYTES_MAX]).as_bytes(), out);
+}
+
+/// The tag, the size of what `body` appends, and that.
+fn put_sized(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    out.push(tag);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let start = out.len();
+    body(out);
+    let size = u32_of(out.len() - start);
+    out[at..start].copy_from_slice(&size.to_le_bytes());
+}
+
+fn put_value(value: &AttributeValue, out: &mut Vec<u8>) {
+    match value {
+        AttributeValue::S(text) => {
+            out.push(tag::S);
+            put_text(text.as_bytes(), out);
+        }
+        AttributeValue::N(number) => {
+            out.push(tag::N);
+            put_number(number, out);
+        }
+        AttributeValue::B(bytes) => {
+            out.push(tag::B);
+            put_text(bytes, out);
+        }
+        AttributeValue::Bool(value) => out.push(if *value { tag::TRUE } else { tag::FALSE }),
+        AttributeValue::Null => out.push(tag::NULL),
+        AttributeValue::Ss(set) => put_sized(tag::SS, out, |out| set.iter().for_each(|text| put_text(text.as_bytes(), out))),
+        AttributeValue::Ns(set) => put_sized(tag::NS, out, |out| set.iter().for_each(|number| put_number(number, out))),
+        AttributeValue::Bs(set) => put_sized(tag::BS, out, |out| set.iter().for_each(|bytes| put_text(bytes, out))),
+        AttributeValue::L(list) => put_sized(tag::L, out, |out| list.iter().for_each(|element| put_value(element, out))),
+        AttributeValue::M(map) => put_sized(tag::M, out, |out| {
+            for (name, member) in map {
+                put_text(name.as_bytes(), out);
+                put_value(member, out);
+            }
+        }),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Records to items and texts. Bytes from disk: every length is checked, depth is capped, nothing panics.
 
-use super::tag;
-use crate::codec::json::visit::Visitor;
+use crate::codec::json::write::{ItemWriter, Notation, Sink};
 use crate::model::attribute_value::Map;
 use crate::model::error::StoreError;
 use crate::model::limits::NESTING_LEVELS_MAX;
@@ -14,6 +13,21 @@ const TAG: StoreError = StoreError::Corrupt("a record has an unknown value tag")
 const ORDER: StoreError = StoreError::Corrupt("a record has attributes or elements twice or out of order");
 const COUNT: StoreError = StoreError::Corrupt("a record has another number of attributes than it says");
 const NUMBER: StoreError = StoreError::Corrupt("a record has a number that cannot be read");
+
+/// What begins each value.
+pub mod tag {
+    pub const S: u8 = 1;
+    pub const N: u8 = 2;
+    pub const B: u8 = 3;
+    pub const FALSE: u8 = 4;
+    pub const TRUE: u8 = 5;
+    pub const NULL: u8 = 6;
+    pub const SS: u8 = 7;
+    pub const NS: u8 = 8;
+    pub const BS: u8 = 9;
+    pub const L: u8 = 10;
+    pub const M: u8 = 11;
+}
 
 /// Reads bytes from the front.
 #[derive(Debug, Clone, Copy)]
@@ -102,12 +116,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip_value(&mut self) -> Result<(), StoreError> {
-        match self.byte()? {
-            tag::S | tag::N | tag::B => self.bytes().map(drop),
-            tag::FALSE | tag::TRUE | tag::NULL => Ok(()),
-            tag::SS | tag::NS | tag::BS | tag::L | tag::M => self.sized().map(drop),
-            _ => Err(TAG),
-        }
+        StoredValue::read(self).map(drop)
     }
 }
 
@@ -187,15 +196,6 @@ pub fn each_span<'a>(content: &'a [u8], mut each: impl FnMut(&'a str, &'a [u8]))
     if cursor.is_empty() { Ok(()) } else { Err(COUNT) }
 }
 
-pub fn item(content: &[u8]) -> Result<Item, StoreError> {
-    let mut item = Item::default();
-    attributes(content, |name, cursor| {
-        let value = value(cursor, NESTING_LEVELS_MAX)?;
-        if item.0.insert(name.to_owned(), value).is_some() { Err(ORDER) } else { Ok(true) }
-    })?;
-    Ok(item)
-}
-
 /// A value in a list that grew, and around its text in an answer.
 const VALUE_BYTES: usize = 64;
 /// A node of a map, and how many members it has at least where there are several nodes.
@@ -246,33 +246,21 @@ fn held(cursor: &mut Cursor<'_>, levels: usize) -> Result<usize, StoreError> {
     Ok(bytes)
 }
 
-pub fn attributes_of(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
+/// The item of the attributes that `keep` accepts.
+pub fn item(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
     let mut item = Item::default();
     attributes(content, |name, cursor| {
-        if keep(name) {
-            item.0.insert(name.to_owned(), value(cursor, NESTING_LEVELS_MAX)?);
-        } else {
+        if !keep(name) {
             cursor.skip_value()?;
+        } else if item.0.insert(name.to_owned(), value(cursor, NESTING_LEVELS_MAX)?).is_some() {
+            return Err(ORDER);
         }
         Ok(true)
     })?;
     Ok(item)
 }
 
-pub fn attribute(content: &[u8], wanted: &str) -> Result<Option<AttributeValue>, StoreError> {
-    let mut found = None;
-    attributes(content, |name, cursor| {
-        if name == wanted {
-            found = Some(value(cursor, NESTING_LEVELS_MAX)?);
-            return Ok(false);
-        }
-        cursor.skip_value()?;
-        Ok(true)
-    })?;
-    Ok(found)
-}
-
-/// As [`attribute()`], into a value of before, whose room a text or bytes take again; was it there?
+/// One attribute, into a value of before, whose room a text or bytes take again; was it there?
 pub fn attribute_into(content: &[u8], wanted: &str, into: &mut AttributeValue) -> Result<bool, StoreError> {
     let mut found = false;
     attributes(content, |name, cursor| {
@@ -367,51 +355,59 @@ fn set<'a, T: Ord>(
     if set.is_empty() { Err(StoreError::Corrupt("a record has an empty set")) } else { Ok(set) }
 }
 
-/// Visits the attributes that `keep` accepts, straight from the bytes.
+/// Writes the attributes that `keep` accepts, straight from the bytes.
 /// Order and spelling are [`item`]'s to check: this runs for every row that is shown.
-pub fn walk(content: &[u8], keep: &dyn Fn(&str) -> bool, visitor: &mut impl Visitor) -> Result<(), StoreError> {
-    visitor.item_begin();
+pub fn walk<N: Notation, S: Sink>(
+    content: &[u8],
+    keep: &dyn Fn(&str) -> bool,
+    writer: &mut ItemWriter<'_, N, S>,
+) -> Result<(), StoreError> {
+    writer.item_begin();
     attributes(content, |name, cursor| {
         if keep(name) {
-            visitor.name(name);
-            walk_value(cursor, NESTING_LEVELS_MAX, visitor)?;
+            writer.name(name);
+            walk_value(cursor, NESTING_LEVELS_MAX, writer)?;
         } else {
             cursor.skip_value()?;
         }
         Ok(true)
     })?;
-    visitor.item_end();
+    writer.item_end();
     Ok(())
 }
 
-fn walk_value(cursor: &mut Cursor<'_>, levels: usize, visitor: &mut impl Visitor) -> Result<(), StoreError> {
+fn walk_value<N: Notation, S: Sink>(
+    cursor: &mut Cursor<'_>,
+    levels: usize,
+    writer: &mut ItemWriter<'_, N, S>,
+) -> Result<(), StoreError> {
     let levels = inner(levels)?;
     match cursor.byte()? {
-        tag::S => visitor.string(cursor.text()?),
-        tag::N => visitor.number(cursor.number_text()?),
-        tag::B => visitor.binary(cursor.bytes()?),
-        tag::FALSE => visitor.boolean(false),
-        tag::TRUE => visitor.boolean(true),
-        tag::NULL => visitor.null(),
-        tag @ (tag::SS | tag::NS | tag::BS) => walk_set(tag, cursor.sized()?, visitor)?,
+        tag::S => writer.string(cursor.text()?),
+        tag::N => writer.number(cursor.number_text()?),
+        tag::B => writer.binary(cursor.bytes()?),
+        tag::FALSE => writer.boolean(false),
+        tag::TRUE => writer.boolean(true),
+        tag::NULL => writer.null(),
+        tag @ (tag::SS | tag::NS | tag::BS) => walk_set(tag, cursor.sized()?, writer)?,
         tag::L => {
-            visitor.list_begin();
+            writer.list_begin();
             let mut body = cursor.sized()?;
             while !body.is_empty() {
-                walk_value(&mut body, levels, visitor)?;
+                walk_value(&mut body, levels, writer)?;
             }
-            visitor.list_end();
+            writer.list_end();
         }
         tag::M => {
             let mut body = cursor.sized()?;
             // A copy of the cursor looks ahead; this one is still at the first member.
             let tag_like = is_tag_like(body)?;
-            visitor.map_begin(tag_like);
+            writer.map_begin(tag_like);
             while !body.is_empty() {
-                visitor.name(body.text()?);
-                walk_value(&mut body, levels, visitor)?;
+                writer.name(body.text()?);
+                walk_value(&mut body, levels, writer)?;
             }
-            visitor.map_end(tag_like);
+            writer.map_end(tag_like);
         }
         _ => return Err(TAG),
     }
@@ -427,19 +423,19 @@ fn is_tag_like(mut body: Cursor<'_>) -> Result<bool, StoreError> {
     Ok(body.is_empty())
 }
 
-fn walk_set(tag: u8, mut body: Cursor<'_>, visitor: &mut impl Visitor) -> Result<(), StoreError> {
-    visitor.set_begin(match tag {
+fn walk_set<N: Notation, S: Sink>(tag: u8, mut body: Cursor<'_>, writer: &mut ItemWriter<'_, N, S>) -> Result<(), StoreError> {
+    writer.set_begin(match tag {
         tag::NS => AttributeType::Ns,
         tag::BS => AttributeType::Bs,
         _ => AttributeType::Ss,
     });
     while !body.is_empty() {
         match tag {
-            tag::NS => visitor.set_number(body.number_text()?),
-            tag::BS => visitor.set_binary(body.bytes()?),
-            _ => visitor.set_string(body.text()?),
+            tag::NS => writer.set_number(body.number_text()?),
+            tag::BS => writer.set_binary(body.bytes()?),
+            _ => writer.set_string(body.text()?),
         }
     }
-    visitor.set_end();
+    writer.set_end();
     Ok(())
 }

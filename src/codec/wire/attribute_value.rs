@@ -6,7 +6,7 @@ use super::shape::{Element, Member, Members, Shape, Structure};
 use crate::codec::json::document::{Json, Kind, List, Object};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
-use crate::model::{AttributeValue, Item, Number, attribute_value};
+use crate::model::{AttributeType, AttributeValue, Item, Number, Word, attribute_value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -110,7 +110,7 @@ fn value_at(json: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> 
 }
 
 fn is_tag(tag: &str) -> bool {
-    crate::model::AttributeType::from_tag(tag).is_some()
+    AttributeType::of_word(tag).is_some()
 }
 
 /// The error of a value with several types: what is wrong with one of them comes first.

@@ -2,19 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::create_table::{self, GlobalIndex, LocalIndex};
 use super::declared::*;
 use super::names::{self, NAME_RULES};
 use super::table_description::{self, timestamp};
-use super::table_settings;
+use super::tables::{self, GlobalIndex, LocalIndex};
 use super::write::object;
 use crate::model::TableSchema;
 use crate::model::api::backup::*;
 use crate::model::api::{IndexDefinition, TableDescription};
 use crate::model::arn;
 use crate::model::error::RecoveryError;
-use crate::model::schema::{BillingMode, IndexKind, ProvisionedThroughput};
-use crate::model::settings::{Encryption, OnDemandThroughput};
+use crate::model::schema::{BillingMode, Encryption, IndexKind, OnDemandThroughput, ProvisionedThroughput};
 
 backup!(wire);
 
@@ -104,19 +102,19 @@ fn source_details(table: &TableDescription) -> Value {
         "ProvisionedThroughput": { let (read, write) = units; json!({ "ReadCapacityUnits": read, "WriteCapacityUnits": write }) },
         "ItemCount": table.item_count,
         "BillingMode": schema.billing_mode.word(),
-        "OnDemandThroughput": table_settings::on_demand_to_json(schema.settings.throughput.on_demand),
+        "OnDemandThroughput": tree_of(&schema.settings.throughput).remove("OnDemandThroughput"),
     }
 }
 
 fn feature_details(schema: &TableSchema) -> Value {
     let indexes = |kind| {
-        let indexes: Vec<Value> = schema.indexes_of(kind).map(|index| Value::Object(create_table::index_to_json(index))).collect();
+        let indexes: Vec<Value> = schema.indexes_of(kind).map(|index| Value::Object(tables::index_to_json(index))).collect();
         (!indexes.is_empty()).then_some(indexes)
     };
     object! {
         "LocalSecondaryIndexes": indexes(IndexKind::Local),
         "GlobalSecondaryIndexes": indexes(IndexKind::Global),
-        "StreamDescription": schema.settings.stream.map(table_settings::stream_to_json),
+        "StreamDescription": tree_of(&schema.settings).remove("StreamSpecification"),
         "SSEDescription": schema.settings.encryption.is_some().then(|| json!({ "Status": "ENABLED", "SSEType": "KMS" })),
     }
 }

@@ -7,8 +7,8 @@ use super::members::{self, AttributesToGet, Names};
 use super::write::{self, Context};
 use super::{answer, attribute_value, names};
 use crate::codec::json::document::List;
-use crate::codec::row::{BatchRows, Row};
-use crate::model::api::batches::batches;
+use crate::codec::record::{BatchRows, Row};
+use crate::model::api::items::batches;
 use crate::model::api::*;
 use crate::model::error::{BatchError, ExpressionError, StoreError, ValueError};
 use crate::model::limits::{BATCH_GET_KEYS_MAX, BATCH_WRITE_REQUESTS_MAX};
@@ -96,8 +96,6 @@ impl Group<Option<Box<Error>>> for Duplicates {
         let is_twice = tables(members).into_iter().flat_map(Members::iter).any(|(_, table)| has_duplicates(table));
         Ok(is_twice.then(|| Box::new(BatchError::DuplicateKeys.into())))
     }
-
-    fn write(_: &Option<Box<Error>>, _: &mut ObjectWriter<'_>) {}
 }
 
 fn keys_of(table: Json<'_>) -> List<'_> {

@@ -1,14 +1,15 @@
 //! The wire forms of what `model::api::declare` declares: of each line the member's shape, reading it, and writing it, for a
 //! request as for an answer. Whoever has them in its file names all of this, with what a wire form is made of.
 
-use super::answer as answers;
-pub use super::error::WireError;
+use serde_json::{Map, Value};
+
 pub use super::field::*;
-use super::members;
 pub use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::Context;
 pub use super::write::ObjectWriter;
+use super::{answer as answers, members};
 pub use crate::codec::json::document::Json;
+pub use crate::codec::wire::WireError;
 pub use crate::model::{Error, Item, TableName, Word};
 
 /// The table of a request that breaks no rule, if it was read to check it.
@@ -64,6 +65,14 @@ pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
 /// Appends the body of a request of which nothing but itself decides anything.
 pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
     write(request, &Context::PLAIN, out);
+}
+
+/// The members of what is declared, as a tree.
+pub(super) fn tree_of<T: Declared>(declared: &T) -> Map<String, Value> {
+    let mut out = Vec::new();
+    ask(declared, &mut out);
+    // What was written is an object.
+    serde_json::from_slice(&out).unwrap_or_default()
 }
 
 /// Reads the body of an answer.

@@ -1,12 +1,11 @@
 //! The types of members on the wire: the shape of each, reading it and writing it.
 
-use super::answer as answers;
-use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape};
 use super::write::{self, ObjectWriter};
-use super::{attribute_value, names, shape};
+use super::{answer as answers, attribute_value, names, shape};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
+use crate::codec::wire::WireError;
 use crate::model::limits::KEY_NAME_CHARS_MAX;
 use crate::model::{AttributeValue, IndexName, Item, TableName, Word};
 

@@ -1,7 +1,7 @@
 //! The first walk over a request: every member has its shape's JSON type, or the service's SerializationException (docs/dynamodb.md 1.7).
 
 use super::attribute_value::{ATTRIBUTE_VALUE, ATTRIBUTE_VALUE_ELEMENT};
-use super::shape::{Element, Shape, Structure, boolean};
+use super::shape::{Shape, Structure, boolean};
 use crate::codec::json::document::{Json, Kind, Object};
 use crate::model::AttributeValue;
 
@@ -72,19 +72,54 @@ pub fn check_item(json: Json<'_>) -> Result<(), SerializationError> {
 }
 
 fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), SerializationError> {
-    if json.is_null() {
-        return Ok(());
+    match (shape, json.kind()) {
+        (_, Kind::Null) | (Shape::Boolean, Kind::Bool(_)) | (Shape::Integer | Shape::Long, Kind::Number(_)) => Ok(()),
+        (Shape::String, Kind::String(text)) => {
+            json.pay(text_bytes(text));
+            Ok(())
+        }
+        (Shape::Boolean, Kind::String(_)) if boolean(json).is_some() => Ok(()),
+        (Shape::Boolean, Kind::String(_)) => Err(SerializationError::NotBoolean),
+        (Shape::Blob, Kind::String(text)) => {
+            json.pay(text_bytes(text));
+            base64_text(text)
+        }
+        (Shape::List(element), Kind::List(mut values)) => {
+            json.pay(values.len() * slot_bytes(element.shape));
+            values.try_for_each(|value| value_of(value, element.shape, Place::Element))
+        }
+        (Shape::Map(element), Kind::Object(members)) => {
+            json.pay(members.len().next_multiple_of(NODE_MEMBERS) * (slot_bytes(element.shape) + NAME_BYTES));
+            members.iter().try_for_each(|(name, value)| {
+                json.pay(text_bytes(name));
+                value_of(value, element.shape, Place::Element)
+            })
+        }
+        (Shape::Structure(structure), Kind::Object(members)) => check(members, structure),
+        (Shape::Map(element), Kind::List(_)) => Err(SerializationError::MapCollection(java_name(element.shape))),
+        (_, Kind::List(_)) => Err(SerializationError::Collection(java_name(shape))),
+        (_, Kind::Object(_)) => Err(SerializationError::Structure),
+        (_, Kind::Bool(_) | Kind::Number(_) | Kind::String(_)) => Err(wrong_scalar(json, shape, place)),
     }
-    match shape {
-        Shape::String => string(json),
-        Shape::Boolean => boolean_type(json),
-        Shape::Integer => whole_number(json, "Integer"),
-        Shape::Long => whole_number(json, "Long"),
-        Shape::Blob => blob(json),
-        Shape::List(element) => list(json, element, place),
-        Shape::Map(element) => map(json, element, place),
-        Shape::Structure(structure) => structure_type(json, structure, place),
-    }
+}
+
+/// The error of a scalar where something else is wanted.
+fn wrong_scalar(json: Json<'_>, shape: Shape, place: Place) -> SerializationError {
+    let target = match shape {
+        Shape::Blob => return SerializationError::NotBlob,
+        Shape::String => "String",
+        Shape::Boolean => "Boolean",
+        Shape::Integer => "Integer",
+        Shape::Long => "Long",
+        Shape::List(_) | Shape::Map(_) | Shape::Structure(_) => {
+            return match (place, shape) {
+                (Place::Field, _) => SerializationError::FieldType,
+                (Place::Element, Shape::Structure(_)) => SerializationError::ValueType,
+                (Place::Element, _) => SerializationError::ClassCast,
+            };
+        }
+    };
+    SerializationError::Token { token: token(json), target }
 }
 
 /// Memory of a text that is copied: the allocator rounds up.
@@ -112,52 +147,6 @@ fn slot_bytes(shape: Shape) -> usize {
 /// More than any structure that stands in a list or map of a request.
 const STRUCTURE_BYTES: usize = 256;
 
-fn string(json: Json<'_>) -> Result<(), SerializationError> {
-    match json.kind() {
-        Kind::String(text) => {
-            json.pay(text_bytes(text));
-            Ok(())
-        }
-        Kind::Null => Ok(()),
-        Kind::Bool(_) | Kind::Number(_) => Err(SerializationError::Token { token: token(json), target: "String" }),
-        Kind::List(_) => Err(SerializationError::Collection("java.lang.String".to_owned())),
-        Kind::Object(_) => Err(SerializationError::Structure),
-    }
-}
-
-fn boolean_type(json: Json<'_>) -> Result<(), SerializationError> {
-    match json.kind() {
-        Kind::Bool(_) | Kind::Null => Ok(()),
-        Kind::Number(_) => Err(SerializationError::Token { token: token(json), target: "Boolean" }),
-        Kind::String(_) if boolean(json).is_some() => Ok(()),
-        Kind::String(_) => Err(SerializationError::NotBoolean),
-        Kind::List(_) => Err(SerializationError::Collection("java.lang.Boolean".to_owned())),
-        Kind::Object(_) => Err(SerializationError::Structure),
-    }
-}
-
-fn whole_number(json: Json<'_>, target: &'static str) -> Result<(), SerializationError> {
-    match json.kind() {
-        Kind::Number(_) | Kind::Null => Ok(()),
-        Kind::Bool(_) | Kind::String(_) => Err(SerializationError::Token { token: token(json), target }),
-        Kind::List(_) => Err(SerializationError::Collection(format!("java.lang.{target}"))),
-        Kind::Object(_) => Err(SerializationError::Structure),
-    }
-}
-
-fn blob(json: Json<'_>) -> Result<(), SerializationError> {
-    match json.kind() {
-        Kind::String(text) => {
-            json.pay(text_bytes(text));
-            base64_text(text)
-        }
-        Kind::Null => Ok(()),
-        Kind::Bool(_) | Kind::Number(_) => Err(SerializationError::NotBlob),
-        Kind::List(_) => Err(SerializationError::Collection("java.nio.ByteBuffer".to_owned())),
-        Kind::Object(_) => Err(SerializationError::Structure),
-    }
-}
-
 fn base64_text(text: &str) -> Result<(), SerializationError> {
     let length = text.chars().count();
     if !length.is_multiple_of(4) {
@@ -177,53 +166,6 @@ fn base64_text(text: &str) -> Result<(), SerializationError> {
     match super::attribute_value::decode_base64(text) {
         Some(_) => Ok(()),
         None => Err(SerializationError::Base64Last),
-    }
-}
-
-fn list(json: Json<'_>, element: &Element, place: Place) -> Result<(), SerializationError> {
-    match json.kind() {
-        Kind::List(mut values) => {
-            json.pay(values.len() * slot_bytes(element.shape));
-            values.try_for_each(|value| value_of(value, element.shape, Place::Element))
-        }
-        Kind::Null => Ok(()),
-        Kind::Object(_) => Err(SerializationError::Structure),
-        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(scalar_at(place)),
-    }
-}
-
-/// Of a scalar where a list or map is wanted.
-fn scalar_at(place: Place) -> SerializationError {
-    match place {
-        Place::Field => SerializationError::FieldType,
-        Place::Element => SerializationError::ClassCast,
-    }
-}
-
-fn map(json: Json<'_>, element: &Element, place: Place) -> Result<(), SerializationError> {
-    match json.kind() {
-        Kind::Object(members) => {
-            json.pay(members.len().next_multiple_of(NODE_MEMBERS) * (slot_bytes(element.shape) + NAME_BYTES));
-            members.iter().try_for_each(|(name, value)| {
-                json.pay(text_bytes(name));
-                value_of(value, element.shape, Place::Element)
-            })
-        }
-        Kind::Null => Ok(()),
-        Kind::List(_) => Err(SerializationError::MapCollection(java_name(element.shape))),
-        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(scalar_at(place)),
-    }
-}
-
-fn structure_type(json: Json<'_>, structure: &Structure, place: Place) -> Result<(), SerializationError> {
-    match json.kind() {
-        Kind::Object(members) => check(members, structure),
-        Kind::Null => Ok(()),
-        Kind::List(_) => Err(SerializationError::Collection(format!("{PACKAGE}.{}", structure.name))),
-        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => match place {
-            Place::Field => Err(SerializationError::FieldType),
-            Place::Element => Err(SerializationError::ValueType),
-        },
     }
 }
 

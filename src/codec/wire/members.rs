@@ -1,14 +1,14 @@
 //! Members that several operations share: their shapes, and reading them.
 
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
-use super::error::WireError;
 use super::field::{Field, Group, Plain, Sender, Size, member};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
 use super::{constraint, json_type};
 use crate::codec::json::document::Json;
+use crate::codec::wire::WireError;
 use crate::model::Word;
-use crate::model::api::legacy::ConditionalOperator;
+use crate::model::api::common::ConditionalOperator;
 use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;

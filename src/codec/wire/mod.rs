@@ -6,12 +6,18 @@
 //! ```text
 //! declared, field the wire form of what is declared                  shape                   members, types and constraints as data
 //! attribute_value values from JSON                                  json_type, constraint   the two walks over a request
-//! error          WireError                                          names                   TableName, ARNs, IndexName
-//! echo           values of requests as errors show them             write                   JSON text into bytes
+//! names          TableName, ARNs, IndexName                         write                   JSON text into bytes
 //! members        members that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
-//! legacy         parameters from before expressions                 pages                   Query and Scan, and their rows
-//! table_*        table definitions and descriptions as JSON         answer, fault           reading answers, and errors
+//! items          also parameters from before expressions            pages                   Query and Scan, and their rows
+//! tables, table_* definitions and descriptions as JSON              answer                  reading answers, and errors
 //! ```
+
+use constraint::{UPDATE_RETURN_VALUES, Violations};
+use json_type::SerializationError;
+
+use crate::model::Error;
+use crate::model::error::Layer;
+use crate::model::error::exception::VALIDATION;
 
 pub mod answer;
 pub mod attribute_value;
@@ -19,40 +25,119 @@ pub mod backup;
 pub mod batches;
 pub mod capacity;
 pub mod constraint;
-pub mod create_table;
 pub mod declared;
-pub mod echo;
-pub mod error;
-pub mod fault;
 pub mod field;
-pub mod insights;
 pub mod items;
 pub mod json_type;
-pub mod legacy;
 pub mod members;
 pub mod names;
-pub mod never_used;
 pub mod pages;
 pub mod resource;
 pub mod shape;
 pub mod statements;
 pub mod streams;
-pub mod table_answer;
 pub mod table_description;
-mod table_members;
 pub mod table_settings;
-mod tables;
-mod time_to_live;
+pub mod tables;
 pub mod transactions;
 pub mod transfer;
-pub mod update_table;
 pub mod write;
 
 pub use declared::{Declared, answer, ask, request, write};
-pub use error::WireError;
 pub use write::Context;
 
 #[cfg(test)]
 mod round_trips;
 #[cfg(test)]
 mod tests;
+
+/// A body that is no request; `Display` is the service's text.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WireError {
+    /// The body is not one JSON object: SerializationException without a message.
+    #[error("the body is not a JSON object")]
+    NotAnObject,
+    /// SerializationException.
+    #[error(transparent)]
+    Serialization(#[from] SerializationError),
+    /// ValidationException.
+    #[error("{0}")]
+    Constraints(Violations),
+    /// Of a control operation: ValidationException.
+    #[error("The parameter 'TableName' is required but was not present in the request")]
+    TableNameMissing,
+    /// Of a data operation; the one constraint text without a value: ValidationException.
+    #[error(
+        "1 validation error detected: Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    )]
+    TableNameEmpty,
+    /// Query's own form of the constraint text: ValidationException.
+    #[error(
+        "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
+    )]
+    QueryLimit,
+    /// Of PutItem and DeleteItem, another legal value: ValidationException.
+    #[error("ReturnValues can only be ALL_OLD or NONE")]
+    ReturnValues,
+    /// Of Query with several conditions in QueryFilter: ValidationException, bare and alone.
+    #[error("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")]
+    QueryConditionalOperator,
+    /// The same as the older layer tells it.
+    #[error("ReturnValues can only be ALL_OLD or NONE")]
+    OlderReturnValues,
+    /// Of UpdateItem, no legal value: ValidationException.
+    #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
+    UpdateReturnValues,
+    /// Our own bound: ValidationException.
+    #[error("This request needs more than 112 MiB of memory: it has too many values; send them in several requests")]
+    TooManyValues,
+    /// What an operation could have said too.
+    #[error(transparent)]
+    Request(Error),
+}
+
+impl WireError {
+    /// DynamoDB's name for it (docs/dynamodb.md 24).
+    #[must_use]
+    pub fn exception(&self) -> &'static str {
+        match self {
+            Self::NotAnObject | Self::Serialization(_) => "SerializationException",
+            Self::Request(error) => error.exception(),
+            _ => VALIDATION,
+        }
+    }
+
+    /// The text as an operation of that layer gives it.
+    #[must_use]
+    pub fn text(&self, layer: Layer) -> String {
+        match self {
+            Self::ReturnValues if layer == Layer::Write => format!("1 validation error detected: {self}"),
+            Self::Request(error) => error.text(layer),
+            other => other.to_string(),
+        }
+    }
+
+    /// As PutItem and DeleteItem list several.
+    #[must_use]
+    pub fn of_write(self) -> Self {
+        match self {
+            Self::Constraints(violations) => Self::Constraints(violations.of_write()),
+            other => other,
+        }
+    }
+
+    /// UpdateItem reports one broken rule, not all of them; missing members it does list.
+    #[must_use]
+    pub fn first_rule_only(self) -> Self {
+        match self {
+            Self::Constraints(violations) => Self::Constraints(violations.first_rule_only()),
+            other => other,
+        }
+    }
+}
+
+impl<E: Into<Error>> From<E> for WireError {
+    fn from(error: E) -> Self {
+        Self::Request(error.into())
+    }
+}

@@ -1,8 +1,8 @@
 //! `TableName` and `IndexName` members (docs/dynamodb.md 2.2, 27). A table may be named by its ARN in every operation.
 
 use super::constraint::Violations;
-use super::error::WireError;
 use super::shape::{Members, Rule};
+use crate::codec::wire::WireError;
 use crate::model::arn;
 use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 use crate::model::names::NameError;

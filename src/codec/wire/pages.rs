@@ -2,13 +2,13 @@
 
 use super::capacity::Consumed;
 use super::declared::*;
-use super::legacy::{Conditions, QueryFilter, ScanFilter};
+use super::items::{Conditions, QueryFilter, ScanFilter};
 use super::members::{self, AttributesToGet, EXCLUSIVE_START_KEY, NamesAndValues};
 use super::write::Context;
 use super::{answer, attribute_value, names};
-use crate::codec::row::{Row, Rows};
+use crate::codec::record::{Row, Rows};
 use crate::model::IndexName;
-use crate::model::api::legacy::{ConditionalOperator, LegacyCondition};
+use crate::model::api::common::{ConditionalOperator, LegacyCondition};
 use crate::model::api::pages::pages;
 use crate::model::api::*;
 use crate::model::error::expression::ExpressionParameter;
@@ -87,8 +87,6 @@ impl Group<Option<ValueError>> for StartKeyFault {
     fn read(members: Members<'_>, _: Sender) -> Result<Option<ValueError>, WireError> {
         Ok(members.get("ExclusiveStartKey").and_then(|json| attribute_value::item(json).err()))
     }
-
-    fn write(_: &Option<ValueError>, _: &mut ObjectWriter<'_>) {}
 }
 
 /// Ascending, unless it is said not to be.
@@ -146,8 +144,6 @@ impl Group<Option<QueryError>> for SegmentFault {
             _ => None,
         })
     }
-
-    fn write(_: &Option<QueryError>, _: &mut ObjectWriter<'_>) {}
 }
 
 /// Writes a page's body row by row, without building items.

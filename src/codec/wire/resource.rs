@@ -1,16 +1,23 @@
-//! Operations on a table as a resource: TagResource, UntagResource, ListTagsOfResource, Put-, Get- and DeleteResourcePolicy,
-//! DescribeLimits: what they have beside their declarations (docs/dynamodb.md 18).
+//! Operations on a table as a resource: tags, policies, limits, contributor insights: what they have beside their declarations
+//! (docs/dynamodb.md 18, 23.2); and operations of features that this database does not have (docs/dynamodb.md 21): global tables, Kinesis,
+//! bulk operations. Vector search is not among them: while CreateTable takes no VectorIndexes, SearchVectors is no operation.
 
 use serde_json::{Value, json};
 
 use super::declared::*;
-use super::write::{self};
-use super::{members, table_settings};
+use super::names::{self, NAME_RULES};
+use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::table_description::timestamp;
+use super::write::{self, object};
+use super::{WireError, members, table_settings};
+use crate::codec::json::document::Json;
 use crate::model::api::StreamName;
+use crate::model::api::operation::NeverUsedRequest as Request;
 use crate::model::api::resource::*;
 use crate::model::arn::{self, ACCOUNT, REGION};
 use crate::model::error::ResourceError;
 use crate::model::limits::TAG_KEY_CHARS_MAX;
+use crate::model::{Error, IndexName, TableName};
 
 resource!(wire);
 
@@ -99,7 +106,7 @@ impl Field for TableResource {
 /// The body of ListTagsOfResource.
 #[must_use]
 pub fn tags_to_json(tags: &[(String, String)]) -> Value {
-    json!({ "Tags": table_settings::tags_to_json(tags) })
+    json!({ "Tags": tags.iter().map(|(key, value)| json!({ "Key": key, "Value": value })).collect::<Value>() })
 }
 
 /// The body of PutResourcePolicy and DeleteResourcePolicy.
@@ -123,6 +130,155 @@ impl Declared for () {
 #[must_use]
 pub fn endpoints_to_json(address: &str) -> Value {
     json!({ "Endpoints": [{ "Address": address, "CachePeriodInMinutes": 1440 }] })
+}
+
+insights!(wire);
+
+fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    names::control_table(members)?;
+    members::constrained(json, structure).map(|()| None)
+}
+
+/// The answer of an update: what it begins.
+#[must_use]
+pub fn insights_updated_to_json(insights: &Insights) -> Value {
+    let status = match (insights.changed_ms, insights.is_enabled) {
+        // Nothing was to be disabled.
+        (None, _) => "DISABLED",
+        (_, true) => "ENABLING",
+        (_, false) => "DISABLING",
+    };
+    insights_shown(insights, status, None, None)
+}
+
+#[must_use]
+pub fn insights_to_json(insights: &Insights) -> Value {
+    insights_shown(insights, insights_status(insights), insights.is_enabled.then(|| insights_rules(insights)), insights.changed_ms)
+}
+
+#[must_use]
+pub fn insights_list_to_json(list: &[Insights]) -> Value {
+    let summary = |insights: &Insights| insights_shown(insights, insights_status(insights), None, None);
+    object! { "ContributorInsightsSummaries": list.iter().map(summary).collect::<Value>() }
+}
+
+fn insights_shown(insights: &Insights, status: &str, rules: Option<Vec<String>>, changed_ms: Option<u64>) -> Value {
+    object! {
+        "TableName": insights.target.table.as_str(),
+        "IndexName": insights.target.index.as_ref().map(IndexName::as_str),
+        "ContributorInsightsRuleList": rules,
+        "ContributorInsightsStatus": status,
+        "LastUpdateDateTime": changed_ms.map(timestamp),
+        "ContributorInsightsMode": insights.mode.filter(|_| insights.is_enabled).map(Word::word),
+    }
+}
+
+fn insights_status(insights: &Insights) -> &'static str {
+    if insights.is_enabled { "ENABLED" } else { "DISABLED" }
+}
+
+/// The rules that are kept: of partition keys, and of single items where there is a sort key; accessed and throttled most.
+fn insights_rules(insights: &Insights) -> Vec<String> {
+    let resource = match &insights.target.index {
+        Some(index) => format!("{}-{}", insights.target.table, index),
+        None => insights.target.table.to_string(),
+    };
+    let kinds: &[&str] = match (insights.mode, insights.has_sort_key) {
+        (Some(InsightsMode::ThrottledKeys), false) => &["PKT"],
+        (Some(InsightsMode::ThrottledKeys), true) => &["PKT", "SKT"],
+        (_, false) => &["PKC", "PKT"],
+        (_, true) => &["PKC", "PKT", "SKC", "SKT"],
+    };
+    let since = insights.changed_ms.unwrap_or_default();
+    kinds.iter().map(|kind| format!("DynamoDBContributorInsights-{kind}-{resource}-{since}")).collect()
+}
+
+const GLOBAL_TABLE_NAME: Member = Member::new("GlobalTableName", Shape::String).required().rules(NAME_RULES);
+const STREAM_ARN: Member = Member::new("StreamArn", Shape::String).required().rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
+const BULK_ARN: Member =
+    Member::new("BulkOperationArn", Shape::String).required().rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
+
+static GLOBAL_TABLE: Structure = Structure { name: "DescribeGlobalTableInput", members: &[GLOBAL_TABLE_NAME] };
+static LIST_GLOBAL_TABLES: Structure = Structure {
+    name: "ListGlobalTablesInput",
+    members: &[
+        Member::new("ExclusiveStartGlobalTableName", Shape::String).rules(NAME_RULES),
+        Member::new("Limit", Shape::Integer).rules(&[Rule::ValueMin(1)]),
+        Member::new("RegionName", Shape::String),
+    ],
+};
+static TABLE: Structure = Structure { name: "DescribeTableInput", members: &[Member::new("TableName", Shape::String)] };
+static KINESIS: Structure =
+    Structure { name: "KinesisStreamingDestinationInput", members: &[Member::new("TableName", Shape::String), STREAM_ARN] };
+static BULK: Structure = Structure { name: "DescribeBulkOperationInput", members: &[BULK_ARN] };
+static LIST_BULK: Structure = Structure {
+    name: "ListBulkOperationsInput",
+    members: &[
+        Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(25)]),
+        Member::new("NextToken", Shape::String),
+    ],
+};
+
+/// What a request of well-formed members asks for, and the answer if that is no error. The table is there where the shape has one.
+type Asks = fn(Option<TableName>, Members<'_>) -> Option<(Request, Value)>;
+
+/// The operations: their names in the API, the members of their requests.
+pub const NEVER_USED: &[(&str, &Structure, Asks)] = &[
+    ("CancelBulkOperation", &BULK, bulk),
+    ("CreateGlobalTable", &GLOBAL_TABLE, |_, _| begin("CreateGlobalTable")),
+    ("DescribeBulkOperation", &BULK, bulk),
+    ("DescribeGlobalTable", &GLOBAL_TABLE, global),
+    ("DescribeGlobalTableSettings", &GLOBAL_TABLE, global),
+    ("DescribeKinesisStreamingDestination", &TABLE, |table, _| {
+        let table = table?;
+        let answer = json!({ "TableName": table.as_str(), "KinesisDataStreamDestinations": [] });
+        Some((Request::DescribeKinesisStreamingDestination(table), answer))
+    }),
+    ("DescribeTableReplicaAutoScaling", &TABLE, |table, _| empty(Request::DescribeTableReplicaAutoScaling(table?))),
+    ("DisableKinesisStreamingDestination", &KINESIS, |table, members| change_kinesis(table, members, "disable")),
+    ("EnableKinesisStreamingDestination", &KINESIS, |_, _| begin("EnableKinesisStreamingDestination")),
+    ("ListBulkOperations", &LIST_BULK, |_, _| Some((Request::ListBulkOperations, json!({ "BulkOperationsSummaryList": [] })))),
+    ("ListGlobalTables", &LIST_GLOBAL_TABLES, |_, _| Some((Request::ListGlobalTables, json!({ "GlobalTables": [] })))),
+    ("StartBulkPutItems", &TABLE, |_, _| begin("StartBulkPutItems")),
+    ("UpdateGlobalTable", &GLOBAL_TABLE, global),
+    ("UpdateGlobalTableSettings", &GLOBAL_TABLE, global),
+    ("UpdateKinesisStreamingDestination", &KINESIS, |table, members| change_kinesis(table, members, "update")),
+    ("UpdateTableReplicaAutoScaling", &TABLE, |_, _| begin("UpdateTableReplicaAutoScaling")),
+];
+
+fn empty(request: Request) -> Option<(Request, Value)> {
+    Some((request, json!({})))
+}
+
+fn begin(operation: &'static str) -> Option<(Request, Value)> {
+    empty(Request::Begin(operation))
+}
+
+fn bulk(_: Option<TableName>, members: Members<'_>) -> Option<(Request, Value)> {
+    empty(Request::BulkOperation(members.owned("BulkOperationArn")?))
+}
+
+fn global(_: Option<TableName>, members: Members<'_>) -> Option<(Request, Value)> {
+    empty(Request::GlobalTable(members.owned("GlobalTableName")?))
+}
+
+fn change_kinesis(table: Option<TableName>, members: Members<'_>, action: &'static str) -> Option<(Request, Value)> {
+    let (table, stream_arn) = (table?, members.owned("StreamArn")?);
+    empty(Request::ChangeKinesisStreamingDestination { table, stream_arn, action })
+}
+
+/// Reads the body of one of [`NEVER_USED`]; the answer beside it.
+///
+/// # Errors
+/// Types, constraints, names.
+pub fn never_used_request(operation: &str, json: Json<'_>) -> Result<(Request, Value), WireError> {
+    let row = NEVER_USED.iter().find(|(name, ..)| *name == operation);
+    let (_, shape, asks) = row.ok_or(Error::NotSupported("this operation"))?;
+    let members = members::typed(json, shape)?;
+    let has_table = shape.members.iter().any(|member| member.name == "TableName");
+    let table = has_table.then(|| names::control_table(members)).transpose()?;
+    members::constrained(json, shape)?;
+    asks(table, members).ok_or(WireError::NotAnObject)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::capacity::{self, Consumed, PlainUnits, Units};
 use super::declared::*;
 use super::transactions::Found;
 use super::write::Context;
-use super::{answer, fault, members};
+use super::{answer, members};
 use crate::model::AttributeValue;
 use crate::model::api::statements::statements;
 use crate::model::api::*;
@@ -54,8 +54,6 @@ impl Group<TableName> for Charged {
     fn read(members: Members<'_>, sender: Sender) -> Result<TableName, WireError> {
         required::<_, Plain>(answer::structure(members, "ConsumedCapacity")?, "TableName", sender)
     }
-
-    fn write(_: &TableName, _: &mut ObjectWriter<'_>) {}
 }
 
 /// Appends the body of the answer to an ExecuteStatement, which knows the table that the request's text is about.
@@ -111,7 +109,7 @@ fn code(error: &Error) -> &'static str {
 fn read_response(json: Json<'_>) -> Result<BatchStatementResponse, Error> {
     let members = answer::members(json)?;
     let outcome = match members.structure("Error") {
-        Some(error) => Err(fault::of_code(error)),
+        Some(error) => Err(answer::of_code(error)),
         None => Ok(answer::item(members, "Item")?),
     };
     let table_name = members.string("TableName").map(answer::table_name).transpose()?;

@@ -1,16 +1,26 @@
-//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1, 11.2, 11.4).
+//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1, 11.2, 11.4), as it is told, and as another
+//! service tells it. What the service has no member for stays empty there: tags and policy, distinct partition keys, violations, the lag of
+//! indexes.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::table_settings;
+use super::declared::tree_of;
+use super::shape::Members;
 use super::write::object;
-use crate::model::Word;
+use super::{answer, table_settings};
+use crate::codec::json::document::Json;
+use crate::model::api::common::Failure;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
-use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};
+use crate::model::api::tables::{ProjectionDefinition, ProjectionType};
+use crate::model::api::{IndexDescription, KeySchemaElement, StreamName, TableControl, TableDescription, TableStatus};
 use crate::model::arn::{self, ACCOUNT, REGION};
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, ProvisionedThroughput};
-use crate::model::settings::Encryption;
-use crate::model::{IndexSchema, Projection, TableSchema};
+use crate::model::schema::{
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ON_DEMAND_WARM, OnDemandThroughput,
+    ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
+};
+use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, TableSettings, Word};
 
 /// The answer of DescribeTable as a tree.
 #[must_use]
@@ -22,6 +32,7 @@ pub fn described(table: &TableDescription) -> Value {
 #[must_use]
 pub fn to_json(table: &TableDescription) -> Value {
     let (schema, settings) = (&table.schema, &table.schema.settings);
+    let told = tree_of(settings);
     let label = table.latest_stream_label.as_ref();
     let stream = label.map(|label| StreamName { table_name: schema.name.clone(), label: label.clone() });
     object! {
@@ -39,7 +50,7 @@ pub fn to_json(table: &TableDescription) -> Value {
         "LocalSecondaryIndexes": indexes(table, IndexKind::Local),
         "GlobalSecondaryIndexes": indexes(table, IndexKind::Global),
         "DeletionProtectionEnabled": schema.deletion_protection,
-        "StreamSpecification": settings.stream.map(table_settings::stream_to_json),
+        "StreamSpecification": told.get("StreamSpecification"),
         "LatestStreamLabel": label,
         "LatestStreamArn": stream.as_ref().map(arn::stream),
         "SSEDescription": settings.encryption.as_ref().map(|encryption| encryption_to_json(encryption, table.status)),
@@ -47,7 +58,7 @@ pub fn to_json(table: &TableDescription) -> Value {
             "TableClass": class.word(),
             "LastUpdateDateTime": table.control.class_changed_ms.map(timestamp),
         }),
-        "OnDemandThroughput": table_settings::on_demand_to_json(settings.throughput.on_demand),
+        "OnDemandThroughput": told.get("OnDemandThroughput"),
         "WarmThroughput": warm_throughput(schema, None, table.status),
         "RestoreSummary": table.control.restored.as_ref().map(restored_to_json),
     }
@@ -116,7 +127,7 @@ fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDes
         "IndexStatus": global.map(|_| state.status.word()),
         "Backfilling": global.and(state.backfilling),
         "ProvisionedThroughput": global.map(|index| throughput(index.throughput, &history, table.at_ms)),
-        "OnDemandThroughput": global.and_then(|index| table_settings::on_demand_to_json(index.settings.on_demand)),
+        "OnDemandThroughput": global.and_then(|index| tree_of(&index.settings).remove("OnDemandThroughput")),
         "WarmThroughput": global.and_then(|_| warm_throughput(schema, Some(name), state.status)),
     }
 }
@@ -188,4 +199,209 @@ pub fn timestamp(milliseconds: u64) -> Value {
     // Exact: milliseconds of any date that matters are far below 2^53.
     let seconds = milliseconds as f64 / 1000.0;
     json!(seconds)
+}
+
+/// What the key of KMS is called that a table has without naming one.
+const OWN_KEY: &str = ":alias/aws/dynamodb";
+
+/// The description of a table; when it was told is not in it.
+///
+/// # Errors
+/// A name or the key schema is missing or wrong.
+pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
+    let billing = members.structure("BillingModeSummary");
+    let billing_mode = billing.and_then(|billing| billing.word("BillingMode")).unwrap_or(BillingMode::Provisioned);
+    let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
+    let status = status(members, "TableStatus");
+    let types = Types::of(members);
+    let (schemas, indexes) = read_indexes(members, &types, (billing_mode, status))?;
+    let schema = TableSchema {
+        name: answer::table_name(answer::text(members, "TableName")?)?,
+        key: types.table_key(members)?,
+        indexes: schemas,
+        billing_mode,
+        throughput: read_throughput(members),
+        deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
+        settings: settings(members, billing_mode),
+    };
+    let on_demand_since_ms = billing.and_then(|billing| billing.time_ms("LastUpdateToPayPerRequestDateTime"));
+    let is_created_so = billing_mode == BillingMode::PayPerRequest && on_demand_since_ms == Some(created_ms);
+    Ok(TableDescription {
+        schema,
+        status,
+        table_id: members.owned("TableId").unwrap_or_default(),
+        created_ms,
+        item_count: answer::whole(members, "ItemCount"),
+        table_size_bytes: answer::whole(members, "TableSizeBytes"),
+        indexes,
+        latest_stream_label: members.owned("LatestStreamLabel"),
+        control: control(members, on_demand_since_ms.filter(|_| !is_created_so)),
+        index_lag: None,
+        at_ms: 0,
+    })
+}
+
+/// What a table answers with when it is going, put over what it was: keys and indexes are not in it.
+#[must_use]
+pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescription {
+    TableDescription { status: status(members, "TableStatus"), ..before }
+}
+
+/// `AttributeDefinitions`.
+struct Types<'a>(BTreeMap<&'a str, KeyAttributeType>);
+
+impl<'a> Types<'a> {
+    fn of(members: Members<'a>) -> Self {
+        let one = |members: Members<'a>| {
+            let attribute_type = members.word("AttributeType")?;
+            Some((members.string("AttributeName")?, attribute_type))
+        };
+        Self(members.list("AttributeDefinitions").unwrap_or_default().filter_map(Members::of).filter_map(one).collect())
+    }
+
+    /// The attributes of that part of a key.
+    fn of_key(&self, elements: &[KeySchemaElement], part: KeyType) -> Result<Vec<KeyAttribute>, Error> {
+        let attribute = |element: &KeySchemaElement| {
+            let name = element.attribute_name.clone();
+            match self.0.get(name.as_str()) {
+                Some(&attribute_type) => Ok(KeyAttribute { name, attribute_type }),
+                None => Err(answer::missing(&format!("AttributeDefinitions of {name}"))),
+            }
+        };
+        elements.iter().filter(|element| element.key_type == part).map(attribute).collect()
+    }
+
+    fn table_key(&self, members: Members<'_>) -> Result<KeySchema, Error> {
+        let elements = table_settings::key_schema(members);
+        let partition = self.of_key(&elements, KeyType::Hash)?.pop().ok_or_else(|| answer::missing("KeySchema"))?;
+        Ok(KeySchema { partition, sort: self.of_key(&elements, KeyType::Range)?.pop() })
+    }
+}
+
+type Indexes = (Vec<IndexSchema>, Vec<IndexDescription>);
+
+/// Local ones, then global ones.
+fn read_indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode, TableStatus)) -> Result<Indexes, Error> {
+    let mut all = Indexes::default();
+    for (name, kind) in [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)] {
+        for members in members.list(name).unwrap_or_default().filter_map(Members::of) {
+            let elements = table_settings::key_schema(members);
+            let is_global = kind == IndexKind::Global;
+            let status = if is_global { status(members, "IndexStatus") } else { table };
+            // Some services list one that is going without the definitions of its key, of which nothing can be read any more.
+            if status == TableStatus::Deleting && !elements.iter().all(|element| types.0.contains_key(&*element.attribute_name)) {
+                continue;
+            }
+            all.0.push(IndexSchema {
+                name: answer::index_name(answer::text(members, "IndexName")?)?,
+                kind,
+                partition: types.of_key(&elements, KeyType::Hash)?,
+                sort: types.of_key(&elements, KeyType::Range)?,
+                projection: read_projection(members),
+                throughput: read_throughput(members).filter(|_| is_global),
+                settings: if is_global { throughput_settings(members, mode) } else { ThroughputSettings::default() },
+            });
+            all.1.push(IndexDescription {
+                status,
+                backfilling: members.boolean("Backfilling"),
+                progress: None,
+                violations: 0,
+                item_count: answer::whole(members, "ItemCount"),
+                index_size_bytes: answer::whole(members, "IndexSizeBytes"),
+                partition_keys: 0,
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn read_projection(members: Members<'_>) -> Projection {
+    let projection = table_settings::told::<ProjectionDefinition>(members, "Projection").unwrap_or_default();
+    match projection.projection_type {
+        Some(ProjectionType::KeysOnly) => Projection::KeysOnly,
+        Some(ProjectionType::Include) => Projection::Include(projection.non_key_attributes.unwrap_or_default()),
+        Some(ProjectionType::All) | None => Projection::All,
+    }
+}
+
+/// States that we have none of are those in which a table is not to be changed.
+fn status(members: Members<'_>, name: &str) -> TableStatus {
+    members.string(name).map_or(TableStatus::Active, |word| TableStatus::of_word(word).unwrap_or(TableStatus::Updating))
+}
+
+/// On demand the members are there and zero; while a table becomes so, they are what they were.
+fn read_throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
+    table_settings::throughput(members).filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0)
+}
+
+fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {
+    let stream = members.structure("StreamSpecification").filter(|stream| stream.boolean("StreamEnabled") == Some(true));
+    let class = members.structure("TableClassSummary").and_then(|class| class.string("TableClass"));
+    TableSettings {
+        stream: stream.and_then(|stream| stream.word("StreamViewType")),
+        encryption: members.structure("SSEDescription").and_then(encryption),
+        table_class: class.and_then(TableClass::of_word),
+        tags: Vec::new(),
+        resource_policy: None,
+        throughput: throughput_settings(members, mode),
+    }
+}
+
+fn encryption(members: Members<'_>) -> Option<Encryption> {
+    let is_on = matches!(members.string("Status"), Some("ENABLED" | "ENABLING" | "UPDATING"));
+    let key = members.owned("KMSMasterKeyArn").filter(|key| !key.ends_with(OWN_KEY));
+    is_on.then_some(Encryption { enabled: true, kms_master_key_id: key })
+}
+
+/// Maxima that are set, which the service tells as -1 where they are not, and warm throughput above what there is without asking.
+fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSettings {
+    let ThroughputSettings { on_demand, warm } = table_settings::kept(members);
+    let above = |units: Option<i64>, base: u64| units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base));
+    let base = if mode == BillingMode::PayPerRequest { Some(ON_DEMAND_WARM) } else { table_settings::throughput(members) };
+    let (read, write) = base.map_or((0, 0), |base| (base.read_capacity_units, base.write_capacity_units));
+    ThroughputSettings {
+        on_demand: OnDemandThroughput {
+            max_read_request_units: above(on_demand.max_read_request_units, 0),
+            max_write_request_units: above(on_demand.max_write_request_units, 0),
+        },
+        warm: WarmThroughput {
+            read_units_per_second: above(warm.read_units_per_second, read),
+            write_units_per_second: above(warm.write_units_per_second, write),
+        },
+    }
+}
+
+fn control(members: Members<'_>, on_demand_since_ms: Option<u64>) -> TableControl {
+    let of_index = |json: Json<'_>| {
+        let members = Members::of(json)?;
+        let history = history(members);
+        (history != ThroughputHistory::default()).then_some((members.owned("IndexName")?, history))
+    };
+    TableControl {
+        throughput: history(members),
+        indexes: members.list("GlobalSecondaryIndexes").unwrap_or_default().filter_map(of_index).collect(),
+        on_demand_since_ms,
+        class_changed_ms: members.structure("TableClassSummary").and_then(|class| class.time_ms("LastUpdateDateTime")),
+        restored: members.structure("RestoreSummary").map(restored),
+        ..TableControl::default()
+    }
+}
+
+fn history(members: Members<'_>) -> ThroughputHistory {
+    members.structure("ProvisionedThroughput").map_or_else(ThroughputHistory::default, |members| ThroughputHistory {
+        last_increase_ms: members.time_ms("LastIncreaseDateTime"),
+        last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
+        decreases: answer::whole(members, "NumberOfDecreasesToday"),
+    })
+}
+
+fn restored(members: Members<'_>) -> RestoreSummary {
+    let failure = members.owned("FailureCode").zip(members.owned("FailureMessage"));
+    RestoreSummary {
+        source_backup_arn: members.owned("SourceBackupArn"),
+        source_table_arn: members.owned("SourceTableArn").unwrap_or_default(),
+        restore_ms: members.time_ms("RestoreDateTime").unwrap_or(0),
+        is_in_progress: members.boolean("RestoreInProgress").unwrap_or(false),
+        failure: failure.map(|(code, message)| Failure { code, message }),
+    }
 }

@@ -1,16 +1,16 @@
 //! The settings of tables and global indexes: the members' shapes and checks, and to and from [`TableSettings`].
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::declared::*;
-use super::table_members::told;
-use super::write::{add, object};
 use crate::model::TableSettings;
-use crate::model::api::update_table::StreamSpecification;
+use crate::model::api::tables::{KeySchemaElement, StreamSpecification};
 use crate::model::error::{ResourceError, SchemaError};
 use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
-use crate::model::schema::{BillingMode, ON_DEMAND_WARM};
-use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput};
+use crate::model::schema::{
+    BillingMode, Encryption, ON_DEMAND_WARM, OnDemandThroughput, ProvisionedThroughput, StreamViewType, TableClass,
+    ThroughputSettings, WarmThroughput,
+};
 
 wire! {
     OnDemandThroughput = "OnDemandThroughput" {
@@ -26,6 +26,16 @@ wire! {
     ThroughputSettings {
         default on_demand: OnDemandThroughput = "OnDemandThroughput",
         default warm: WarmThroughput = "WarmThroughput",
+    }
+
+    // What a table keeps of them: the members of a request that makes them, which were checked.
+    TableSettings {
+        optional stream: StreamViewType as EnabledStream = "StreamSpecification",
+        optional encryption: Encryption as Enabled = "SSESpecification",
+        default tags: Vec<(String, String)>,
+        optional table_class: TableClass as KnownClass,
+        group throughput: ThroughputSettings as Flat,
+        optional resource_policy: String,
     }
 }
 
@@ -44,7 +54,13 @@ impl Field for Encryption {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        out.extend(encryption_to_json(self).to_string().into_bytes());
+        let mut object = ObjectWriter::start(out);
+        self.enabled.write(object.member("Enabled"));
+        if self.enabled {
+            object.text("SSEType", "KMS");
+            object.text_if("KMSMasterKeyId", self.kms_master_key_id.as_ref());
+        }
+        object.end();
     }
 }
 
@@ -75,21 +91,26 @@ forms! {
     KnownClass of TableClass, Shape::String, &[], |json, _| {
         Ok(json.as_str().map(|text| TableClass::of_word(text).ok_or(SchemaError::TableClass)).transpose()?)
     };
+    /// Encryption that is on.
+    Enabled of Encryption, Encryption::SHAPE, &[], |json, sender| {
+        Ok(Encryption::read(json, sender)?.filter(|encryption| encryption.enabled))
+    };
 }
 
-/// What a table keeps of its settings: the members of a request that makes them, which were checked.
+/// The view type of a stream that is enabled.
 #[derive(Debug)]
-pub struct Settings;
+pub struct EnabledStream;
 
-impl Group<TableSettings> for Settings {
-    fn read(members: Members<'_>, _: Sender) -> Result<TableSettings, WireError> {
-        Ok(read(members))
+impl Form<StreamViewType> for EnabledStream {
+    const SHAPE: Shape = StreamSpecification::SHAPE;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<StreamViewType>, WireError> {
+        let stream = StreamSpecification::read(json, sender)?;
+        Ok(stream.filter(|stream| stream.enabled).and_then(|stream| stream.view_type))
     }
 
-    fn write(value: &TableSettings, object: &mut ObjectWriter<'_>) {
-        let mut members = Map::new();
-        to_json(value, &mut members);
-        object.tree(members);
+    fn write(value: &StreamViewType, out: &mut Vec<u8>) {
+        StreamSpecification { enabled: true, view_type: Some(*value) }.write(out);
     }
 }
 
@@ -116,7 +137,7 @@ pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), Wire
     }
     check_stream(members)?;
     encryption(members)?;
-    table_class(members)?;
+    optional::<TableClass, KnownClass>(members, "TableClass", Sender::Client)?;
     check_tags(members)?;
     members.string("ResourcePolicy").map_or(Ok(()), |policy| Ok(check_policy(policy)?))
 }
@@ -235,78 +256,22 @@ fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>>
     members.list(INDEXES).unwrap_or_default().filter_map(Members::of)
 }
 
-/// Settings of a table; of its indexes [`of_index`] has them. What they hold was checked.
-pub fn read(members: Members<'_>) -> TableSettings {
-    let stream = members.structure("StreamSpecification").filter(|stream| stream.boolean("StreamEnabled") == Some(true));
-    TableSettings {
-        stream: stream.and_then(|stream| stream.word("StreamViewType")),
-        encryption: encryption(members).ok().flatten().filter(|encryption| encryption.enabled),
-        table_class: table_class(members).ok().flatten(),
-        tags: tags(members),
-        resource_policy: members.owned("ResourcePolicy"),
-        throughput: of_index(members),
-    }
+/// Settings of a table, or of a global index, that were checked; none, where they are not as they should be.
+pub fn kept<T: Declared + Default>(members: Members<'_>) -> T {
+    T::read_members(members, None, Sender::Service).unwrap_or_default()
 }
 
-/// Settings of a global index, or those of a table that an index has too.
-pub fn of_index(members: Members<'_>) -> ThroughputSettings {
-    // Numbers of wrong types are as none.
-    ThroughputSettings::read_members(members, None, Sender::Service).unwrap_or_default()
+/// The member `name`, if it is there and as it should be.
+pub fn told<T: Field>(members: Members<'_>, name: &str) -> Option<T> {
+    members.get(name).and_then(|json| T::read(json, Sender::Service).ok().flatten())
 }
 
-/// `TableClass`, if it is there.
-///
-/// # Errors
-/// A class that there is not.
-fn table_class(members: Members<'_>) -> Result<Option<TableClass>, WireError> {
-    optional::<_, KnownClass>(members, "TableClass", Sender::Client)
+/// `KeySchema`.
+pub fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
+    told(members, "KeySchema").unwrap_or_default()
 }
 
-/// `Tags` as key and value.
-pub fn tags(members: Members<'_>) -> Vec<(String, String)> {
-    told(members, "Tags").unwrap_or_default()
-}
-
-/// The members of a request that makes them.
-pub fn to_json(settings: &TableSettings, out: &mut Map<String, Value>) {
-    add(out, "StreamSpecification", &settings.stream.map(stream_to_json));
-    add(out, "SSESpecification", &settings.encryption.as_ref().map(encryption_to_json));
-    add(out, "Tags", &(!settings.tags.is_empty()).then(|| tags_to_json(&settings.tags)));
-    add(out, "TableClass", &settings.table_class.map(Word::word));
-    throughput_to_json(&settings.throughput, out);
-    add(out, "ResourcePolicy", &settings.resource_policy);
-}
-
-/// `SSESpecification`.
-pub fn encryption_to_json(encryption: &Encryption) -> Value {
-    match &encryption.kms_master_key_id {
-        _ if !encryption.enabled => json!({ "Enabled": false }),
-        Some(key) => json!({ "Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key }),
-        None => json!({ "Enabled": true, "SSEType": "KMS" }),
-    }
-}
-
-pub fn stream_to_json(view_type: StreamViewType) -> Value {
-    json!({ "StreamEnabled": true, "StreamViewType": view_type.word() })
-}
-
-pub fn tags_to_json(tags: &[(String, String)]) -> Value {
-    tags.iter().map(|(key, value)| json!({ "Key": key, "Value": value })).collect()
-}
-
-/// The members of the table, or of an index.
-pub fn throughput_to_json(settings: &ThroughputSettings, out: &mut Map<String, Value>) {
-    add(out, "OnDemandThroughput", &on_demand_to_json(settings.on_demand));
-    add(out, "WarmThroughput", &warm_to_json(settings.warm));
-}
-
-/// The numbers that are there, if there are any.
-pub fn on_demand_to_json(units: OnDemandThroughput) -> Option<Value> {
-    let OnDemandThroughput { max_read_request_units: read, max_write_request_units: write } = units;
-    read.or(write).map(|_| object! { "MaxReadRequestUnits": read, "MaxWriteRequestUnits": write })
-}
-
-fn warm_to_json(units: WarmThroughput) -> Option<Value> {
-    let WarmThroughput { read_units_per_second: read, write_units_per_second: write } = units;
-    read.or(write).map(|_| object! { "ReadUnitsPerSecond": read, "WriteUnitsPerSecond": write })
+/// `ProvisionedThroughput`.
+pub fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
+    told(members, "ProvisionedThroughput")
 }

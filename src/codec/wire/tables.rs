@@ -1,9 +1,24 @@
-//! ListTables, DescribeTable, DeleteTable: what they have beside their declarations.
+//! Operations on tables: what they have beside their declarations (docs/dynamodb.md 11), and a stored definition back to a request that
+//! recreates it.
+
+use serde_json::{Map, Value, json};
 
 use super::declared::*;
-use super::{answer, table_answer, table_description};
+use super::names;
+use super::table_settings::{
+    self, KnownClass, ON_DEMAND_THROUGHPUT, SSE_SPECIFICATION, STREAM_SPECIFICATION, TABLE_CLASS, TAGS, WARM_THROUGHPUT,
+};
+use super::write::{add, object};
+use super::{answer, members, table_description};
 use crate::model::api::tables::*;
-use crate::model::limits::LIST_TABLES_MAX;
+use crate::model::api::{IndexDefinition, StreamViewType, TableDescription};
+use crate::model::error::UpdateTableError;
+use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, LIST_TABLES_MAX, NON_KEY_ATTRIBUTES_MAX};
+use crate::model::schema::{
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, OnDemandThroughput, ProvisionedThroughput,
+    TableClass, ThroughputSettings, WarmThroughput,
+};
+use crate::model::{IndexName, IndexSchema, TableSchema, TableSettings};
 
 tables!(wire);
 
@@ -16,7 +31,7 @@ impl Field for TableDescription {
     const SHAPE: Shape = Shape::Structure(&Structure { name: "TableDescription", members: &[] });
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
-        Ok(Some(table_answer::read(answer::members(json)?)?))
+        Ok(Some(table_description::read(answer::members(json)?)?))
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -24,7 +39,7 @@ impl Field for TableDescription {
     }
 }
 
-/// A table that is going, whose keys and indexes are not told: [`table_answer::read_going`] reads it.
+/// A table that is going, whose keys and indexes are not told: [`table_description::read_going`] reads it.
 #[derive(Debug)]
 pub struct Going;
 
@@ -39,3 +54,198 @@ impl Form<TableDescription> for Going {
         out.extend(table_description::deleted_to_json(value).to_string().into_bytes());
     }
 }
+
+create_table!(wire);
+
+wire! {
+    KeyAttribute = "AttributeDefinition" {
+        required name: String as AttributeName = "AttributeName",
+        required attribute_type: KeyAttributeType,
+    }
+
+    ProvisionedThroughput = "ProvisionedThroughput" {
+        required write_capacity_units: u64 [ValueMin(1)],
+        required read_capacity_units: u64 [ValueMin(1)],
+    }
+}
+
+/// Refused when present, whatever they hold.
+const CREATE_REFUSED: &[Member] = &[
+    Member::new("GlobalTableSourceArn", Shape::String),
+    Member::new("GlobalTableSettingsReplicationMode", Shape::String),
+    Member::new(
+        "VectorIndexes",
+        Shape::List(&Element { shape: Shape::Structure(&Structure { name: "VectorIndex", members: &[] }), rules: &[] }),
+    ),
+];
+
+/// What concerns keys and indexes the operation checks.
+fn check_create(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::new_table(members)?;
+    members::constrained(json, structure)?;
+    members::refuse(members, CREATE_REFUSED)?;
+    table_settings::check(members, members.word("BillingMode").unwrap_or(BillingMode::Provisioned))?;
+    Ok(Some(table))
+}
+
+const GLOBAL_INDEX: &[Member] = IndexDefinition::STRUCTURE.members;
+const LOCAL_INDEX: &[Member] =
+    &[GLOBAL_INDEX[0], GLOBAL_INDEX[1].rules(&[Rule::LengthMin(1), Rule::LengthMax(2)]), GLOBAL_INDEX[2]];
+
+/// An index as it is sent in a member of that name.
+macro_rules! indexes {
+    ($($form:ident: $name:literal, $members:ident, $kind:ident;)*) => {
+        $(
+            #[derive(Debug)]
+            pub struct $form;
+
+            impl Form<IndexDefinition> for $form {
+                const SHAPE: Shape = Shape::Structure(&Structure { name: $name, members: $members });
+
+                fn read(json: Json<'_>, sender: Sender) -> Result<Option<IndexDefinition>, WireError> {
+                    let index = IndexDefinition::read(json, sender)?;
+                    Ok(index.map(|index| IndexDefinition { kind: IndexKind::$kind, ..index }))
+                }
+
+                fn write(value: &IndexDefinition, out: &mut Vec<u8>) {
+                    value.write(out);
+                }
+            }
+        )*
+    };
+}
+
+indexes! {
+    LocalIndex: "LocalSecondaryIndex", LOCAL_INDEX, Local;
+    GlobalIndex: "GlobalSecondaryIndex", GLOBAL_INDEX, Global;
+    // As UpdateTable creates it.
+    CreateIndex: "CreateGlobalSecondaryIndexAction", GLOBAL_INDEX, Global;
+}
+
+/// The request that recreates a table of this definition, members in a fixed order: what `schema.json` shows.
+#[must_use]
+pub fn definition_to_json(schema: &TableSchema) -> Value {
+    // The settings of a local index are empty.
+    let remade = |index: &IndexSchema| {
+        let mut out = index_to_json(index);
+        out.extend(tree_of(&index.settings));
+        Value::Object(out)
+    };
+    let indexes = |kind| {
+        let indexes: Vec<Value> = schema.indexes_of(kind).map(remade).collect();
+        (!indexes.is_empty()).then_some(indexes)
+    };
+    let mut out = object! {
+        "TableName": schema.name.as_str(),
+        "AttributeDefinitions": table_description::attribute_definitions(schema),
+        "KeySchema": table_description::table_key_schema(schema),
+        "LocalSecondaryIndexes": indexes(IndexKind::Local),
+        "GlobalSecondaryIndexes": indexes(IndexKind::Global),
+        "BillingMode": schema.billing_mode.word(),
+        "ProvisionedThroughput": schema.throughput.map(throughput_to_json),
+        "DeletionProtectionEnabled": schema.deletion_protection,
+    };
+    if let Some(members) = out.as_object_mut() {
+        members.extend(tree_of(&schema.settings));
+    }
+    out
+}
+
+/// An index without its settings.
+pub(super) fn index_to_json(index: &IndexSchema) -> Map<String, Value> {
+    let mut out = Map::new();
+    add(&mut out, "IndexName", &index.name.as_str());
+    add(&mut out, "KeySchema", &table_description::index_key_schema(index));
+    add(&mut out, "Projection", &table_description::projection(&index.projection));
+    add(&mut out, "ProvisionedThroughput", &index.throughput.map(throughput_to_json));
+    out
+}
+
+pub(super) fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
+    json!({
+        "ReadCapacityUnits": throughput.read_capacity_units,
+        "WriteCapacityUnits": throughput.write_capacity_units,
+    })
+}
+
+update_table!(wire);
+
+/// Refused when present, whatever it holds.
+static ANY: Element = Element { shape: Shape::Structure(&Structure { name: "Update", members: &[] }), rules: &[] };
+
+/// Members of which this version has nothing.
+const REGIONS: &[Member] =
+    &[Member::new("MultiRegionConsistency", Shape::String), Member::new("GlobalTableWitnessUpdates", Shape::List(&ANY))];
+const UPDATE_REFUSED: &[Member] =
+    &[Member::new("GlobalTableSettingsReplicationMode", Shape::String), Member::new("VectorIndexUpdates", Shape::List(&ANY))];
+
+fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
+    let table = names::control_table(members)?;
+    members::constrained(json, structure)?;
+    members::refuse(members, REGIONS)?;
+    members::refuse(members, UPDATE_REFUSED)?;
+    Ok(Some(table))
+}
+
+/// What is said of replicas is not kept, only that something is.
+#[derive(Debug)]
+pub struct Replicas;
+
+impl Group<bool> for Replicas {
+    const MEMBERS: &'static [Member] = &[Member::new("ReplicaUpdates", Shape::List(&ANY)).rules(&[Rule::LengthMin(1)])];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<bool, WireError> {
+        Ok(members.has("ReplicaUpdates"))
+    }
+}
+
+forms! {
+    /// A stream with a view type exactly when it is enabled.
+    WholeStream of StreamSpecification, StreamSpecification::SHAPE, &[], |json, sender| {
+        let stream = StreamSpecification::read(json, sender)?;
+        match stream.as_ref().map(|stream| (stream.enabled, stream.view_type)) {
+            Some((true, None)) => Err(UpdateTableError::StreamViewTypeMissing.into()),
+            Some((false, Some(_))) => Err(UpdateTableError::StreamViewTypeUnwanted.into()),
+            _ => Ok(stream),
+        }
+    };
+}
+
+/// A large value in a box.
+#[derive(Debug)]
+pub struct Boxed<F>(F);
+
+impl<T, F: Form<T>> Form<Box<T>> for Boxed<F> {
+    const SHAPE: Shape = F::SHAPE;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Box<T>>, WireError> {
+        Ok(F::read(json, sender)?.map(Box::new))
+    }
+
+    fn write(value: &Box<T>, out: &mut Vec<u8>) {
+        F::write(value, out);
+    }
+}
+
+/// The index that goes.
+#[derive(Debug)]
+pub struct DeleteIndex;
+
+impl Form<IndexName> for DeleteIndex {
+    const SHAPE: Shape = Shape::Structure(&Structure {
+        name: "DeleteGlobalSecondaryIndexAction",
+        members: &[Member::new("IndexName", Shape::String).required().rules(names::NAME_RULES)],
+    });
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<IndexName>, WireError> {
+        Members::of(json).map_or(Ok(None), |members| optional::<_, Plain>(members, "IndexName", sender))
+    }
+
+    fn write(value: &IndexName, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::start(out);
+        object.text("IndexName", value.as_str());
+        object.end();
+    }
+}
+
+time_to_live!(wire);

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use super::{create_table, pages};
+use super::{pages, tables};
 use crate::codec::json::document::Document;
-use crate::codec::row::Row;
-use crate::model::api::legacy::{
+use crate::codec::record::Row;
+use crate::model::api::common::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
 };
 use crate::model::api::*;
@@ -459,7 +459,7 @@ fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
 #[test]
 fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
     let schema = schema()?;
-    let json = create_table::to_json(&schema);
+    let json = tables::definition_to_json(&schema);
     let request: CreateTableRequest = super::request(Document::of(&json).root())?;
     assert_eq!(request.table_name, schema.name);
     assert_eq!(request.attribute_definitions, schema.attribute_definitions());
@@ -479,7 +479,7 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
         settings: TableSettings::default(),
         ..schema
     };
-    let request: CreateTableRequest = super::request(Document::of(&create_table::to_json(&provisioned)).root())?;
+    let request: CreateTableRequest = super::request(Document::of(&tables::definition_to_json(&provisioned)).root())?;
     assert_eq!(request.throughput, provisioned.throughput);
     assert_eq!((request.local_indexes, request.global_indexes), (None, None));
     Ok(())

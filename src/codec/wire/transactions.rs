@@ -3,11 +3,11 @@
 
 use super::capacity::{self, ReadUnits, Units};
 use super::declared::*;
-use super::legacy::Condition;
+use super::items::Condition;
 use super::members::{self, Names, NamesAndValues};
 use super::write::{self};
 use super::{answer, names};
-use crate::model::api::transactions::transactions;
+use crate::model::api::items::transactions;
 use crate::model::api::*;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{Cancellation, TransactionError, ValueError};

@@ -105,13 +105,6 @@ impl<'a> ObjectWriter<'a> {
         write_item(item, self.member(name));
     }
 
-    /// The members of a tree.
-    pub fn tree(&mut self, members: Map<String, Value>) {
-        for (name, value) in members {
-            self.member(&name).extend(value.to_string().into_bytes());
-        }
-    }
-
     /// Closes the object.
     pub fn end(self) {
         self.out.push(b'}');

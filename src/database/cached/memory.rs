@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::codec::row::{Row, Rows};
+use crate::codec::record::{Row, Rows};
 use crate::database::bounded::OfBytes;
 use crate::database::gather;
 use crate::database::prelude::*;

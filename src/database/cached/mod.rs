@@ -16,7 +16,7 @@ use super::item_writes::{Effect, ItemWrite, item_writes};
 use super::layout::Layout;
 use super::prelude::*;
 use super::{BatchRows, Browse, CacheCounters, Done, Rows};
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse, QueryRequest, ScanRequest,
     TableKeys,

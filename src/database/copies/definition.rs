@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use super::{CopyError, Side};
 use crate::codec::json::document::Document;
-use crate::codec::wire::{self, create_table};
+use crate::codec::wire::{self, tables};
 use crate::database::caller::Pauses;
-use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
+use crate::model::api::tables::{IndexUpdate, StreamSpecification};
 use crate::model::api::{
     CreateTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus, TimeToLiveSpecification,
     TimeToLiveStatus, UpdateTableRequest, UpdateTimeToLiveRequest,
 };
 use crate::model::error::StoreError;
-use crate::model::settings::WarmThroughput;
+use crate::model::schema::WarmThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
 
 /// How often is looked whether a table or index is ready.
@@ -56,7 +56,7 @@ fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
 
 /// The request that makes such a table.
 fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
-    let json = Document::of(&create_table::to_json(schema));
+    let json = Document::of(&tables::definition_to_json(schema));
     wire::request(json.root()).map_err(|_| StoreError::Corrupt("a table's definition").into())
 }
 

@@ -23,10 +23,10 @@ use crate::engine::read::source::ReadSource;
 use crate::engine::runtime::View;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::CommitObserver;
-use crate::model::api::absence::Absence;
-use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
-use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::update_table::IndexForecast;
+use crate::model::api::table_control::{
+    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome,
+};
+use crate::model::api::tables::{Absence, IndexForecast};
 use crate::model::api::{CreateTableRequest, DeleteItemResponse, IndexDefinition, Segment, TableDescription, UpdateTableRequest};
 use crate::model::error::StoreError;
 use crate::model::layout::{MeteredOperation, PlaceRange};

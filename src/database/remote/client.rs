@@ -12,7 +12,7 @@ use crate::codec::digest::{Digest, digest};
 use crate::codec::json::document::Json;
 use crate::codec::json::edit;
 use crate::codec::wire::items::ASKED_AGAIN;
-use crate::codec::wire::{self, Declared, answer, batches, pages, table_answer};
+use crate::codec::wire::{self, Declared, answer, batches, pages, table_description};
 use crate::database::bounded::OfEntries;
 use crate::database::pool::{Pool, WithoutThread};
 use crate::database::prelude::*;
@@ -128,7 +128,7 @@ impl Client {
         if answer::table_name(name)? != *table {
             return Err(answer::unreadable(format_args!("it describes {name} where {table} was asked for")));
         }
-        Ok(TableDescription { at_ms: SystemClock.now_ms(), ..table_answer::read(described)? })
+        Ok(TableDescription { at_ms: SystemClock.now_ms(), ..table_description::read(described)? })
     }
 
     /// One page of what `write` asks for after a key or from the start.
@@ -326,7 +326,7 @@ impl Client {
         let table_description = self.call(
             "DeleteTable",
             |out| wire::ask(&request, out),
-            |json| Ok(table_answer::read_going(answer::structure(answer::members(json)?, "TableDescription")?, before)),
+            |json| Ok(table_description::read_going(answer::structure(answer::members(json)?, "TableDescription")?, before)),
         )?;
         Ok(DeleteTableResponse { table_description })
     }

@@ -10,7 +10,7 @@ pub trait Service: Send + Sync {
     /// Sends the request of an operation, `GetItem`; the operations of DynamoDB Streams too.
     ///
     /// # Errors
-    /// What the service answered instead, as [`crate::codec::wire::fault::read`] tells it, or why there is no answer.
+    /// What the service answered instead, as [`crate::codec::wire::answer::read_error`] tells it, or why there is no answer.
     fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error>;
 
     /// How often the service throttled what was then asked again, so far.

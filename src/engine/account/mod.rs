@@ -17,7 +17,7 @@ use crate::model::{
     api::{
         backup::BackupStatus,
         common::Failure,
-        insights::{Insights, InsightsMode, InsightsTarget},
+        resource::{Insights, InsightsMode, InsightsTarget},
         transfer::{Export, Import, TransferStatus},
     },
     arn,

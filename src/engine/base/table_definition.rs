@@ -7,7 +7,7 @@ use crate::model::{
     KeySchema, Projection,
     api::{
         CreateTableRequest,
-        create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType},
+        tables::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType},
     },
     error::{LimitError, SchemaError},
     limits::{

@@ -15,6 +15,7 @@ use crate::codec::{
     json::document::Document,
     wire::{shape::Members, table_settings},
 };
+use crate::model::schema::{TableSettings, ThroughputSettings};
 
 /// `None` when it is no entry of version 1.
 pub(super) fn of_version_1(mut entry: Value) -> Option<Value> {
@@ -22,13 +23,17 @@ pub(super) fn of_version_1(mut entry: Value) -> Option<Value> {
     let texts = members.remove("opaque")?;
     let kept = |(name, text): (&String, &Value)| Some((name.clone(), serde_json::from_str(text.as_str()?).ok()?));
     let kept: Value = texts.as_object()?.iter().map(kept).collect::<Option<Map<_, _>>>()?.into();
-    members.insert("settings".to_owned(), settings(&kept, |members| serde_json::to_value(table_settings::read(members)).ok())?);
+    members.insert(
+        "settings".to_owned(),
+        settings(&kept, |members| serde_json::to_value(table_settings::kept::<TableSettings>(members)).ok())?,
+    );
     let mut sources = Vec::new();
     for index in members.get_mut("indexes")?.as_array_mut()?.iter_mut().filter_map(Value::as_object_mut) {
         sources.extend(index_of_version_1(index));
         let of_index = index.get("name").and_then(Value::as_str).and_then(|name| kept.get("GlobalSecondaryIndexes")?.get(name));
         if let Some(kept) = of_index {
-            let of_index = settings(kept, |members| serde_json::to_value(table_settings::of_index(members)).ok())?;
+            let of_index =
+                settings(kept, |members| serde_json::to_value(table_settings::kept::<ThroughputSettings>(members)).ok())?;
             index.insert("settings".to_owned(), of_index);
         }
     }
@@ -94,12 +99,12 @@ mod tests {
     use crate::engine::base::keys::SourceId;
     use crate::engine::base::stored::{decode, encode};
     use crate::model::api::common::Failure;
-    use crate::model::api::saved_query::{SavedForm, SavedQuery};
     use crate::model::api::table_control::{PointInTimeRecovery, RestoreSummary, ThroughputHistory};
+    use crate::model::api::table_control::{SavedForm, SavedQuery};
     use crate::model::api::{TableControl, TableStatus};
     use crate::model::error::StoreError;
     use crate::model::schema::{BillingMode, KeyAttributeType, ProvisionedThroughput};
-    use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput};
+    use crate::model::schema::{Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput};
     use crate::model::{
         IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName, TableSchema, TableSettings,
     };

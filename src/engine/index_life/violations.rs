@@ -9,7 +9,7 @@ use crate::engine::{
     index::{IndexView, KeyFault},
     runtime::prelude::*,
 };
-use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
+use crate::model::api::tables::{Absence, AbsenceReason, KeyViolation};
 
 /// Does a value keep an item out of an index? One that lacks a key attribute is not kept out.
 #[must_use]

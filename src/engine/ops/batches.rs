@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::items::parse_projection;
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::engine::{
     base::{item_key, read_units},
     index,

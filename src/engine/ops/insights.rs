@@ -4,7 +4,7 @@
 
 use crate::engine::{account, runtime::prelude::*};
 use crate::model::{
-    api::insights::{Insights, InsightsMode, InsightsTarget, ListInsightsRequest, UpdateInsightsRequest},
+    api::resource::{Insights, InsightsMode, InsightsTarget, ListInsightsRequest, UpdateInsightsRequest},
     error::NotFoundError,
 };
 

@@ -19,7 +19,7 @@ use crate::model::{
     api::{
         DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest, PutItemResponse,
         ReturnValues, UpdateItemRequest, UpdateItemResponse,
-        parked::{ParkRequest, ParkedChange},
+        table_control::{ParkRequest, ParkedChange},
     },
     error::expression::ExpressionParameter,
 };

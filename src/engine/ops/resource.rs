@@ -6,12 +6,12 @@ use crate::engine::{
 };
 use crate::model::{
     api::{
-        never_used::NeverUsedRequest,
+        operation::NeverUsedRequest,
         resource::{
             DeletePolicyRequest, Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource,
             TagResourceRequest, UntagResourceRequest,
         },
-        saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome},
+        table_control::{SavedQueries, SavedQueryChange, SavedQueryOutcome},
     },
     error::{NotFoundError, RecoveryError, SchemaError, UpdateTableError},
     limits::{ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX, TAGS_MAX},

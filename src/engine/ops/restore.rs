@@ -18,13 +18,12 @@ use crate::model::{
     api::{
         TableDescription,
         backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreToPointInTimeRequest},
-        create_table::{CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType},
         table_control::RestoreSummary,
+        tables::{CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType},
     },
     arn,
     error::RecoveryError,
-    schema::{BillingMode, KeyAttribute, KeyType},
-    settings::OnDemandThroughput,
+    schema::{BillingMode, KeyAttribute, KeyType, OnDemandThroughput},
 };
 
 /// The table that a restore makes, and the job that fills it.

@@ -16,8 +16,7 @@ use crate::model::{
     Projection,
     api::{
         IndexDefinition, UpdateTableRequest,
-        absence::{Absence, AbsenceReason},
-        update_table::IndexForecast,
+        tables::{Absence, AbsenceReason, IndexForecast},
     },
     error::{LimitError, NotFoundError, UpdateTableError},
     limits::{ENTRY_OVERHEAD_BYTES, GLOBAL_INDEXES_MAX},

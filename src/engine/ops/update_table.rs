@@ -13,7 +13,7 @@ use crate::engine::{base::table_definition::build_new_schema, index_life, runtim
 use crate::model::{
     api::{
         CreateTableRequest, UpdateTableRequest, UpdateTableResponse,
-        update_table::{IndexUpdate, StreamSpecification},
+        tables::{IndexUpdate, StreamSpecification},
     },
     error::{InUseError, LimitError, UpdateTableError},
     schema::BillingMode,

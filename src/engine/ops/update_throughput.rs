@@ -6,11 +6,10 @@ use crate::engine::{
     prelude::*,
 };
 use crate::model::{
-    api::{UpdateTableRequest, table_control::ThroughputHistory, update_table::IndexChange},
+    api::{UpdateTableRequest, table_control::ThroughputHistory, tables::IndexChange},
     error::{LimitError, SchemaError, UpdateTableError},
     limits::{DECREASE_INTERVAL_MS, FREE_DECREASES},
-    schema::{BillingMode, ProvisionedThroughput},
-    settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput},
+    schema::{BillingMode, OnDemandThroughput, ProvisionedThroughput, ThroughputSettings, WarmThroughput},
 };
 
 /// The checks that need no table.

@@ -6,7 +6,7 @@ use super::{
     select::{self, Filter, Output, Selection},
     source::ReadSource,
 };
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::engine::{
     base::read_units,
     meter::PageReads,

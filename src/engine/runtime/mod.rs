@@ -15,7 +15,7 @@ mod transaction;
 mod view;
 mod warnings;
 
-pub use crate::codec::row::{BatchRows, Rows};
+pub use crate::codec::record::{BatchRows, Rows};
 pub use crate::model::api::Done;
 pub use engine::{Background, Engine, Round};
 pub use held_values::HeldValues;

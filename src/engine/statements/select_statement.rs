@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Position;
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::engine::{
     base::item_key,
     read::{

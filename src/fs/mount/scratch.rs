@@ -8,7 +8,7 @@ use crate::fs::{
     prelude::*,
     write::scratch::FileId,
 };
-use crate::model::api::parked::ParkedPlace;
+use crate::model::api::table_control::ParkedPlace;
 
 /// The directory that lists all of them.
 const PATH: &str = ".ddb/scratch";

@@ -18,7 +18,7 @@ use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
 use crate::fs::prelude::*;
 use crate::fs::write::{Opener, TextWriter};
-use crate::model::api::parked::ParkedPlace;
+use crate::model::api::table_control::ParkedPlace;
 
 impl<R: Room + 'static> From<R> for Feature {
     fn from(room: R) -> Self {

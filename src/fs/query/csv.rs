@@ -22,7 +22,7 @@ use super::{
     path::{QueryPath, TYPED},
     spelling::show_path,
 };
-use crate::codec::{dynamodb_json, row::Row};
+use crate::codec::{dynamodb_json, record::Row};
 use crate::expr::ProjectionPaths;
 use crate::fs::prelude::*;
 

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::codec::{
     file_name::{self, ALIAS_MARK, NAME_BYTES_MAX, STEM_BYTES_MAX},
-    row::Row,
+    record::Row,
 };
 use crate::database::Position;
 use crate::expr::SortRange;

@@ -11,7 +11,7 @@ use super::{
     source::QueryKind,
     token::{Check, Scope},
 };
-use crate::codec::{dynamodb_json, key, row::Row, shown};
+use crate::codec::{dynamodb_json, key, record::Row, shown};
 use crate::database::Rows;
 use crate::expr::{
     Condition, KeyConditionShape, ProjectionPaths, SortRange,

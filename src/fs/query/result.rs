@@ -9,7 +9,7 @@ use super::{
     stream::{Stream, StreamStep},
     token::Token,
 };
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::database::Rows;
 use crate::fs::{path::names, prelude::*};
 use crate::model::api::{ConsumedCapacity, Page};

@@ -1,7 +1,7 @@
 //! What a query reads: the table or one of its indexes, by Query or Scan, and the key attributes of that; and a row of it: its keys and
 //! its text, without building the item.
 
-use crate::codec::{key, row::Row};
+use crate::codec::{key, record::Row};
 use crate::expr::KeySchemaView;
 use crate::fs::prelude::*;
 use crate::model::{IndexSchema, error::StoreError};

@@ -10,7 +10,7 @@ use super::{
     request::{self, Bounds, project_also, read_rows},
     source,
 };
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::database::Rows;
 use crate::expr::read_request::ReadRequest;
 use crate::fs::prelude::*;

@@ -1,6 +1,6 @@
 //! A base item or an index entry as a file.
 
-use crate::codec::{dynamodb_json, json::indent::indent};
+use crate::codec::{dynamodb_json, json::edit::indent};
 use crate::database::EntryStat;
 use crate::fs::{
     node::item_number,

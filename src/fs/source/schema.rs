@@ -44,7 +44,7 @@ pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
 /// A table's definition as CreateTable takes it, and its time to live while that is enabled; `None` when there is no table.
 pub fn definition(mount: &Mount, table: &TableName) -> Result<Option<Value>, FsError> {
     let Some(schema) = mount.db.schema(table)? else { return Ok(None) };
-    let mut json = wire::create_table::to_json(&schema);
+    let mut json = wire::tables::definition_to_json(&schema);
     let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: table.clone() })?;
     let is_on = matches!(described.status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling);
     if let (true, Some(attribute), Some(members)) = (is_on, described.attribute_name, json.as_object_mut()) {

@@ -8,7 +8,7 @@ use crate::fs::{
     path::{is_refused_probe, is_scratch_name},
     write::{FileId, scratch::Placed},
 };
-use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::api::table_control::{ParkedChange, ParkedPlace, ParkedStat};
 
 /// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
 /// earlier: `CVS` and `4913` are keys too, and tables.

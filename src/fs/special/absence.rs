@@ -5,10 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::fs::{open::prelude::*, path::names::item_path};
 use crate::model::{
-    api::{
-        absence::{Absence, AbsenceReason, KeyViolation},
-        update_table::IndexForecast,
-    },
+    api::tables::{Absence, AbsenceReason, IndexForecast, KeyViolation},
     limits::ENTRY_OVERHEAD_BYTES,
     prices::PriceTable,
     schema::ON_DEMAND_WARM,

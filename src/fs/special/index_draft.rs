@@ -8,7 +8,7 @@ use crate::fs::{
 };
 use crate::model::{
     IndexName,
-    api::{UpdateTableRequest, update_table::IndexUpdate},
+    api::{UpdateTableRequest, tables::IndexUpdate},
 };
 
 /// The draft of that name in a table's `gsi/`, if there is one.

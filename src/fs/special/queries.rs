@@ -15,7 +15,7 @@ use crate::fs::{
     write::{Commit, Target},
 };
 use crate::model::{
-    api::saved_query::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome},
+    api::table_control::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome},
     error::LimitError,
     limits::SAVED_REQUEST_BYTES_MAX,
 };

@@ -18,7 +18,7 @@ use crate::fs::{
         scratch::{self, Listing},
     },
 };
-use crate::model::api::parked::PARKED_KEPT_MS;
+use crate::model::api::table_control::PARKED_KEPT_MS;
 
 /// `.ddb/scratch/`
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::fs::{
     write::KeyPart,
 };
 use crate::model::api::Call;
-use crate::model::api::{DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, parked::ParkedChange};
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, table_control::ParkedChange};
 
 impl View {
     /// MKDIR: a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an item collection.

@@ -22,7 +22,7 @@ use crate::fs::{
 use crate::model::{
     api::{
         PutItemRequest,
-        parked::{ParkedChange, ParkedPlace},
+        table_control::{ParkedChange, ParkedPlace},
     },
     error::ValueError,
 };

@@ -5,7 +5,7 @@
 
 use crate::fs::prelude::*;
 use crate::model::TableSettings;
-use crate::model::api::create_table::KeySchemaElement;
+use crate::model::api::tables::KeySchemaElement;
 use crate::model::schema::BillingMode;
 use crate::model::{api::CreateTableRequest, schema::KeyType};
 use std::collections::{BTreeMap, BTreeSet};

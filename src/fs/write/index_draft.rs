@@ -2,7 +2,7 @@
 
 use super::{Commit, Target, name_by_directory};
 use crate::codec::json::document::Document;
-use crate::codec::wire::{self, create_table};
+use crate::codec::wire::{self, tables};
 use crate::fs::prelude::*;
 use crate::model::{IndexName, api::UpdateTableRequest};
 use serde_json::Map;
@@ -42,7 +42,7 @@ fn request(table: &TableSchema, mut index: Map<String, Value>) -> Result<UpdateT
     };
     let name_of = |definition: &Value| definition.get("AttributeName").and_then(Value::as_str).map(str::to_owned);
     let given: Vec<String> = definitions.iter().filter_map(name_of).collect();
-    let known = create_table::to_json(table);
+    let known = tables::definition_to_json(table);
     let known = known["AttributeDefinitions"].as_array().into_iter().flatten();
     definitions.extend(known.filter(|it| name_of(it).is_some_and(|name| !given.contains(&name))).cloned());
     let body = json!({
@@ -112,7 +112,7 @@ pub fn of_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableReques
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::api::create_table::ProjectionType;
+    use crate::model::api::tables::ProjectionType;
     use crate::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeySchema};
     use crate::model::{KeyType, TableName};
 

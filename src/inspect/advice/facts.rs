@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, Entries, EntryKey, PartitionKey, Source, SourceStats};
 use crate::inspect::look::{self, Spread};
-use crate::model::api::absence::Absence;
+use crate::model::api::tables::Absence;
 use crate::model::api::{TableDescription, TableStatus};
 use crate::model::layout::{Billing, HotKey, Load, Reads, SourceMetrics, TableMetrics, Usage, Window};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;

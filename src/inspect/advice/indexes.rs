@@ -5,7 +5,7 @@ use super::words::{Advice, Level};
 use super::words::{bytes, item_stem, names, percent, plural};
 use crate::codec::shown::{WORD_CHARS_MAX, markdown};
 use crate::database::EntryKey;
-use crate::model::api::absence::AbsenceReason;
+use crate::model::api::tables::AbsenceReason;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
 use crate::model::schema::BillingMode;
 use crate::model::{IndexKind, Item, Key, Projection};

@@ -238,7 +238,7 @@ fn add_types(own: &mut Types, others: &Types) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::item_line;
+    use crate::codec::plain_json;
     use crate::codec::record::{Record, encode};
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
     }
 
     fn add(attributes: &mut Attributes, json: &str, budget: &mut usize) {
-        let bytes = encode(&item_line::parse(json.as_bytes()).unwrap(), &["pk"], 1, 2);
+        let bytes = encode(&plain_json::parse_line(json.as_bytes()).unwrap(), &["pk"], 1, 2);
         let mut all = Vec::new();
         Record::parse(&bytes).unwrap().each_attribute(|name, value| all.push((name, value))).unwrap();
         attributes.add(&all, budget).unwrap();

@@ -1,22 +1,23 @@
 //! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
 
 use super::common::Failure;
-use super::create_table::IndexDefinition;
 use super::declare::declare;
-use super::tables::TableDescription;
+use super::tables::{IndexDefinition, TableDescription};
 use crate::model::TableName;
-use crate::model::schema::{BillingMode, ProvisionedThroughput};
-use crate::model::settings::{Encryption, OnDemandThroughput};
+use crate::model::schema::{BillingMode, Encryption, OnDemandThroughput, ProvisionedThroughput};
+use crate::model::word::words;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum BackupStatus {
-    Creating,
-    Available,
-    Deleted,
-    /// Its copy could not be made; of this engine, the service has no such status.
-    Failed,
+words! {
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    BackupStatus {
+        Creating = "CREATING",
+        Available = "AVAILABLE",
+        Deleted = "DELETED",
+        /// Its copy could not be made; of this engine, the service has no such status.
+        Failed = "FAILED",
+    }
 }
 
 /// A backup with the table as it was.
@@ -35,15 +36,17 @@ pub struct Backup {
     pub table: TableDescription,
 }
 
-/// Which backups ListBackups lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BackupType {
-    #[default]
-    User,
-    System,
-    /// Those of the service AWS Backup, of which there are none here.
-    AwsBackup,
-    All,
+words! {
+    /// Which backups ListBackups lists.
+    #[derive(Default)]
+    BackupType {
+        #[default]
+        User = "USER",
+        System = "SYSTEM",
+        /// Those of the service AWS Backup, of which there are none here.
+        AwsBackup = "AWS_BACKUP",
+        All = "ALL",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -1,13 +1,15 @@
-//! Members that several operations share.
+//! Members that several operations share; among them the parameters from before expressions (docs/dynamodb.md 8): conditions by attribute,
+//! and updates by attribute. Their names are top-level attributes, dots and all.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::declare::declare;
-use super::legacy::LegacyConditions;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{AliasFault, ExpressionParameter};
 use crate::model::limits::PLACEHOLDER_BYTES_MAX;
+use crate::model::word::words;
 use crate::model::{AttributeValue, Item, TableName};
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`; `None` is an absent member, which is not an empty one.
@@ -80,42 +82,44 @@ impl ConditionParameter {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub enum ReturnConsumedCapacity {
-    Indexes,
-    Total,
-    #[default]
-    None,
-}
+words! {
+    #[derive(Default, Hash)]
+    ReturnConsumedCapacity {
+        Indexes = "INDEXES",
+        Total = "TOTAL",
+        #[default]
+        None = "NONE",
+    }
 
-/// Of PutItem and DeleteItem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ReturnValues {
-    AllOld,
-    #[default]
-    None,
-}
+    /// Of PutItem and DeleteItem.
+    #[derive(Default)]
+    ReturnValues {
+        #[default]
+        None = "NONE",
+        AllOld = "ALL_OLD",
+    }
 
-/// Of UpdateItem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum UpdateReturnValues {
-    #[default]
-    None,
-    AllOld,
-    /// Of the paths updated, as they were.
-    UpdatedOld,
-    AllNew,
-    /// Of the paths updated, as they are.
-    UpdatedNew,
-}
+    /// Of UpdateItem.
+    #[derive(Default)]
+    UpdateReturnValues {
+        #[default]
+        None = "NONE",
+        AllOld = "ALL_OLD",
+        AllNew = "ALL_NEW",
+        /// Of the paths updated, as they were.
+        UpdatedOld = "UPDATED_OLD",
+        /// Of the paths updated, as they are.
+        UpdatedNew = "UPDATED_NEW",
+    }
 
-/// What Query and Scan return.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Select {
-    AllAttributes,
-    AllProjectedAttributes,
-    Count,
-    SpecificAttributes,
+    /// What Query and Scan return.
+    #[derive(Hash)]
+    Select {
+        SpecificAttributes = "SPECIFIC_ATTRIBUTES",
+        Count = "COUNT",
+        AllAttributes = "ALL_ATTRIBUTES",
+        AllProjectedAttributes = "ALL_PROJECTED_ATTRIBUTES",
+    }
 }
 
 /// The number of one version of an item: larger is later, never reused, from the store's commit sequence.
@@ -203,6 +207,76 @@ impl Page {
 pub struct Failure {
     pub code: String,
     pub message: String,
+}
+
+words! {
+    /// How an attribute is compared.
+    #[derive(Hash)]
+    ComparisonOperator {
+        In = "IN",
+        Null = "NULL",
+        Between = "BETWEEN",
+        Lt = "LT",
+        NotContains = "NOT_CONTAINS",
+        Eq = "EQ",
+        Gt = "GT",
+        NotNull = "NOT_NULL",
+        Ne = "NE",
+        Le = "LE",
+        BeginsWith = "BEGINS_WITH",
+        Ge = "GE",
+        Contains = "CONTAINS",
+    }
+
+    /// What joins several conditions.
+    #[derive(Default, Hash)]
+    ConditionalOperator {
+        Or = "OR",
+        #[default]
+        And = "AND",
+    }
+}
+
+/// `Expected`, `QueryFilter` or `ScanFilter`, with `ConditionalOperator`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
+pub struct LegacyConditions {
+    /// In the order sent.
+    pub conditions: Vec<LegacyCondition>,
+    /// `None` is an absent member.
+    pub operator: Option<ConditionalOperator>,
+}
+
+words! {
+    /// What AttributeUpdates does to an attribute.
+    #[derive(Default)]
+    AttributeAction {
+        Add = "ADD",
+        #[default]
+        Put = "PUT",
+        Delete = "DELETE",
+    }
+}
+
+declare! { $ legacy
+    /// The condition on one attribute: `Condition` of filters and KeyConditions, `ExpectedAttributeValue` of Expected.
+    #[derive(Eq, Default, Hash)]
+    LegacyCondition = "ExpectedAttributeValue" {
+        local attribute: String,
+        optional attribute_value_list: Vec<AttributeValue>,
+        optional comparison_operator: ComparisonOperator,
+        /// Only of Expected.
+        optional exists: bool,
+        /// Only of Expected.
+        optional value: AttributeValue,
+    }
+
+    /// One entry of AttributeUpdates.
+    #[derive(Eq, Default)]
+    AttributeUpdate = "AttributeValueUpdate" {
+        local attribute: String,
+        always action: AttributeAction,
+        optional value: AttributeValue,
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! GetItem, PutItem, UpdateItem, DeleteItem (docs/dynamodb.md 12).
+//! Items one by one, in batches and in transactions (docs/dynamodb.md 12, 14, 15).
 
 use super::common::{
-    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition, ReturnConsumedCapacity, ReturnValues,
-    UpdateReturnValues, Version,
+    AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition,
+    ReturnConsumedCapacity, ReturnValues, UpdateReturnValues, Version,
 };
 use super::declare::declare;
-use super::legacy::AttributeUpdate;
-use crate::model::{Item, TableName};
+use crate::model::{Error, Item, TableName};
 
 /// What is to be changed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -135,4 +134,177 @@ impl UpdateItemRequest {
     pub fn new(table_name: TableName, key: Item, update: UpdateParameter, placeholders: Placeholders) -> Self {
         Self { update, placeholders, ..Self::plain(table_name, key) }
     }
+}
+
+/// The items wanted of one table: `KeysAndAttributes`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableKeys {
+    pub table_name: TableName,
+    /// The key attributes by name, as sent; no two are the same as written.
+    pub keys: Vec<Item>,
+    pub consistent_read: bool,
+    pub projection_expression: Option<String>,
+    /// Whole top-level attributes by name; not beside a ProjectionExpression.
+    pub attributes_to_get: Option<Vec<String>>,
+    pub placeholders: Placeholders,
+}
+
+impl TableKeys {
+    /// Whole items.
+    #[must_use]
+    pub fn new(table_name: TableName, keys: Vec<Item>) -> Self {
+        Self {
+            table_name,
+            keys,
+            consistent_read: false,
+            projection_expression: None,
+            attributes_to_get: None,
+            placeholders: Placeholders::default(),
+        }
+    }
+}
+
+declare! { $ batches
+    BatchGetItemRequest = "BatchGetItemInput" by check_get {
+        /// By table, in the order sent; at most 100 keys in all.
+        group request_items: Vec<TableKeys> as Gets,
+        /// What is wrong with the keys: told when the expressions were checked.
+        later fault: Option<Box<Error>> as Duplicates,
+        default return_consumed_capacity: ReturnConsumedCapacity,
+    }
+
+    BatchWriteItemRequest = "BatchWriteItemInput" by check_write {
+        default return_consumed_capacity: ReturnConsumedCapacity,
+        /// `ReturnItemCollectionMetrics` is SIZE.
+        default return_item_collection_metrics: bool as Size,
+        /// By table, in the order sent; at most 25 requests in all.
+        group request_items: Vec<TableWrites> as Writes,
+    }
+}
+
+/// What there is to say of a batch beside its items. Each list has one element for each of `request_items`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchGetItemPage {
+    /// Keys that were not read.
+    pub unprocessed_keys: Vec<Vec<Item>>,
+    pub consumed_capacity: Vec<ConsumedCapacity>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchGetItemResponse {
+    /// The items found, a list for each of `request_items`.
+    pub responses: Vec<Vec<Item>>,
+    pub page: BatchGetItemPage,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum WriteRequest {
+    /// The item to put.
+    Put(Item),
+    /// The key attributes by name, as sent.
+    Delete(Item),
+}
+
+/// The writes to one table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableWrites {
+    pub table_name: TableName,
+    pub requests: Vec<WriteRequest>,
+}
+
+/// Each list has one element for each of `request_items`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchWriteItemResponse {
+    pub consumed_capacity: Vec<ConsumedCapacity>,
+    /// What there was no capacity for; only where throttling is simulated.
+    pub unprocessed_items: Vec<Vec<WriteRequest>>,
+    /// Of each item collection written to, when asked for.
+    pub item_collection_metrics: Vec<Vec<ItemCollectionMetrics>>,
+}
+
+declare! { $ transactions
+    /// One item to read.
+    TransactGet = "Get" fn new(table_name: TableName, key: Item) {
+        required table_name: TableName,
+        /// The key attributes by name, as sent.
+        required key: Item,
+        optional projection_expression: String,
+        group placeholders: Placeholders as Names,
+    }
+
+    TransactGetItemsResponse {
+        /// By table, in the order of first use.
+        always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as ReadUnits,
+        /// For each of `transact_items`; `None` when there is no such item or the projection selects nothing of it.
+        always responses: Vec<Option<Item>> as List<Found>,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactGetItemsRequest {
+    /// 1 to 100.
+    pub transact_items: Vec<TransactGet>,
+    /// What is wrong with the values of the read behind those of `transact_items`: told when they were checked.
+    pub fault: Option<Box<Error>>,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+}
+
+/// What is done with one item. A key is the key attributes by name, as sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TransactAction {
+    ConditionCheck { key: Item },
+    Put { item: Item },
+    Delete { key: Item },
+    Update { key: Item, update_expression: String },
+}
+
+/// One action of a transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactWrite {
+    pub table_name: TableName,
+    pub action: TransactAction,
+    pub precondition: Option<Precondition>,
+    /// Held against the item before the transaction; a ConditionCheck has one.
+    pub condition: ConditionParameter,
+    pub placeholders: Placeholders,
+    /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
+    pub return_old_on_condition_failure: bool,
+}
+
+impl TransactWrite {
+    /// An action without a condition.
+    #[must_use]
+    pub fn new(table_name: TableName, action: TransactAction) -> Self {
+        Self {
+            table_name,
+            action,
+            precondition: None,
+            condition: ConditionParameter::None,
+            placeholders: Placeholders::default(),
+            return_old_on_condition_failure: false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactWriteItemsRequest {
+    /// 1 to 100.
+    pub transact_items: Vec<TransactWrite>,
+    /// What is wrong with the values of the action behind those of `transact_items`: told when they were checked.
+    pub fault: Option<Box<Error>>,
+    /// The same token with the same items is carried out once within ten minutes.
+    pub client_request_token: Option<String>,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+    /// `ReturnItemCollectionMetrics` is SIZE.
+    pub return_item_collection_metrics: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactWriteItemsResponse {
+    /// By table, in the order of first use.
+    pub consumed_capacity: Vec<(TableName, ConsumedCapacity)>,
+    /// Of each item collection written to, by table, when asked for.
+    pub item_collection_metrics: Vec<(TableName, Vec<ItemCollectionMetrics>)>,
+    /// The token had been used: nothing was done, and the units are those of reads.
+    pub is_replay: bool,
 }

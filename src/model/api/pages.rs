@@ -1,8 +1,7 @@
 //! Query and Scan (docs/dynamodb.md 13).
 
-use super::common::{ConditionParameter, Page, Placeholders, ReturnConsumedCapacity, Select};
+use super::common::{ConditionParameter, LegacyCondition, Page, Placeholders, ReturnConsumedCapacity, Select};
 use super::declare::declare;
-use super::legacy::LegacyCondition;
 use crate::model::error::{QueryError, ValueError};
 use crate::model::{IndexName, Item, TableName};
 

@@ -1,8 +1,9 @@
-//! Tags, resource policies, limits: the small operations on a table as a resource (docs/dynamodb.md 18).
+//! Tags, resource policies, limits, contributor insights: the small operations on a table as a resource (docs/dynamodb.md 18, 23.2).
 
 use super::StreamName;
 use super::declare::declare;
-use crate::model::TableName;
+use crate::model::word::words;
+use crate::model::{IndexName, TableName};
 
 /// A resource named by its ARN, which is kept, as errors repeat it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,4 +74,51 @@ declare! { $ resource
         required table_units: u64 = "TableMaxReadCapacityUnits",
         + "TableMaxWriteCapacityUnits" = |it| Some(it.table_units),
     }
+}
+
+words! {
+    /// ACCESSED_AND_THROTTLED_KEYS or THROTTLED_KEYS.
+    InsightsMode {
+        AccessedAndThrottledKeys = "ACCESSED_AND_THROTTLED_KEYS",
+        ThrottledKeys = "THROTTLED_KEYS",
+    }
+}
+
+declare! { $ insights
+    /// A table or one of its indexes.
+    #[derive(Eq)]
+    InsightsTarget = "DescribeContributorInsightsInput" {
+        control table: TableName = "TableName",
+        optional index: IndexName = "IndexName",
+    }
+
+    #[derive(Eq)]
+    UpdateInsightsRequest = "UpdateContributorInsightsInput" by check_update {
+        group target: InsightsTarget as Flat,
+        /// ENABLE.
+        required enable: bool as Enable = "ContributorInsightsAction",
+        /// Stays as it is when absent; ACCESSED_AND_THROTTLED_KEYS at first.
+        optional mode: InsightsMode = "ContributorInsightsMode",
+    }
+
+    /// The answer is one page: a token leads nowhere.
+    #[derive(Eq)]
+    ListInsightsRequest = "ListContributorInsightsInput" {
+        /// The table to which the list is confined.
+        early table: TableName = "TableName",
+        ..&[Member::new("NextToken", Shape::String), Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)])],
+    }
+}
+
+/// What is known of one table or index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Insights {
+    pub target: InsightsTarget,
+    /// There are rules of single items.
+    pub has_sort_key: bool,
+    pub is_enabled: bool,
+    /// `None` when they never were enabled.
+    pub mode: Option<InsightsMode>,
+    /// When they were enabled or disabled last, milliseconds since the epoch.
+    pub changed_ms: Option<u64>,
 }

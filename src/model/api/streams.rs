@@ -3,9 +3,10 @@
 use std::fmt;
 
 use super::common::Version;
-use super::create_table::KeySchemaElement;
 use super::declare::declare;
-use crate::model::settings::StreamViewType;
+use super::tables::KeySchemaElement;
+use crate::model::schema::StreamViewType;
+use crate::model::word::words;
 use crate::model::{Item, TableName};
 
 /// A stream: what its ARN says. A table has a new one each time its stream is enabled.
@@ -57,12 +58,14 @@ impl fmt::Display for SequenceNumber {
     }
 }
 
-/// What happened to the item of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StreamEvent {
-    Insert,
-    Modify,
-    Remove,
+words! {
+    /// What happened to the item of a record.
+    #[derive(Hash)]
+    StreamEvent {
+        Insert = "INSERT",
+        Modify = "MODIFY",
+        Remove = "REMOVE",
+    }
 }
 
 /// Who changed an item.
@@ -93,12 +96,14 @@ pub struct StreamRecord {
     pub size_bytes: u64,
 }
 
-/// The other two of the API are passed within a commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum StreamStatus {
-    #[default]
-    Enabled,
-    Disabled,
+words! {
+    /// The other two of the API are passed within a commit.
+    #[derive(Default)]
+    StreamStatus {
+        #[default]
+        Enabled = "ENABLED",
+        Disabled = "DISABLED",
+    }
 }
 
 /// `ShardIteratorType` with what belongs to it.

@@ -1,9 +1,16 @@
-//! Tables as they are told of: ListTables, DescribeTable, DeleteTable (docs/dynamodb.md 11.2, 11.4, 11.5).
+//! Tables: CreateTable, UpdateTable, DeleteTable, DescribeTable, ListTables and time to live, as requested and as they are told of
+//! (docs/dynamodb.md 11, 16). A request is as sent: the engine's operation checks it and builds a `TableSchema` from it.
+
+use serde::{Deserialize, Serialize};
 
 use super::declare::declare;
 use super::table_control::TableControl;
-use crate::model::{TableName, TableSchema};
-use serde::{Deserialize, Serialize};
+use crate::model::schema::{
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput, ProvisionedThroughput, StreamViewType,
+    TableClass, ThroughputSettings, WarmThroughput,
+};
+use crate::model::word::words;
+use crate::model::{IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings};
 
 declare! { $ tables
     #[derive(Eq, Default)]
@@ -44,13 +51,15 @@ declare! { $ tables
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum TableStatus {
-    Creating,
-    Active,
-    Deleting,
-    Updating,
+words! {
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    TableStatus {
+        Creating = "CREATING",
+        Active = "ACTIVE",
+        Deleting = "DELETING",
+        Updating = "UPDATING",
+    }
 }
 
 /// A table's definition with its state and counters.
@@ -123,4 +132,219 @@ pub struct IndexDescription {
     pub index_size_bytes: u64,
     /// Distinct partition key values.
     pub partition_keys: u64,
+}
+
+words! {
+    ProjectionType {
+        All = "ALL",
+        Include = "INCLUDE",
+        KeysOnly = "KEYS_ONLY",
+    }
+}
+
+declare! { $ create_table
+    #[derive(Eq)]
+    CreateTableRequest = "CreateTableInput" by check_create {
+        required attribute_definitions: Vec<KeyAttribute>,
+        control table_name: TableName,
+        /// Default PROVISIONED.
+        optional billing_mode: BillingMode,
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
+        required key_schema: Vec<KeySchemaElement> [LengthMin(1), LengthMax(2)],
+        /// `None` is an absent member; an empty list is an error of its own.
+        optional global_indexes: Vec<IndexDefinition> as List<GlobalIndex> = "GlobalSecondaryIndexes",
+        optional local_indexes: Vec<IndexDefinition> as List<LocalIndex> = "LocalSecondaryIndexes",
+        ..&[STREAM_SPECIFICATION, SSE_SPECIFICATION, TAGS, TABLE_CLASS],
+        default deletion_protection: bool = "DeletionProtectionEnabled",
+        ..&[WARM_THROUGHPUT, ON_DEMAND_THROUGHPUT, Member::new("ResourcePolicy", Shape::String)],
+        later settings: TableSettings as Flat,
+        ..CREATE_REFUSED,
+    }
+
+    /// A member of `GlobalSecondaryIndexes` or `LocalSecondaryIndexes` as sent.
+    #[derive(Eq)]
+    IndexDefinition = "GlobalSecondaryIndex" {
+        required name: IndexName = "IndexName",
+        local kind: IndexKind,
+        required key_schema: Vec<KeySchemaElement> [LengthMin(1), LengthMax(2 * INDEX_KEY_ATTRIBUTES_MAX)],
+        required projection: ProjectionDefinition,
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
+        group settings: ThroughputSettings as Flat,
+    }
+
+    /// An element of a `KeySchema`.
+    #[derive(Eq)]
+    KeySchemaElement = "KeySchemaElement" {
+        required attribute_name: String as AttributeName,
+        required key_type: KeyType,
+    }
+
+    /// `Projection` as sent; both members may be missing.
+    #[derive(Eq, Default)]
+    ProjectionDefinition = "Projection" {
+        optional projection_type: ProjectionType,
+        optional non_key_attributes: Vec<String> as List<AttributeName> [LengthMin(1), LengthMax(NON_KEY_ATTRIBUTES_MAX)],
+    }
+
+    CreateTableResponse {
+        required table_description: TableDescription,
+    }
+}
+
+/// What making an index would come to, told from the items that are there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexForecast {
+    pub index: IndexSchema,
+    /// Of the table.
+    pub items: u64,
+    /// The items that all figures below are of: all, or the first in hash order of a very large table.
+    pub looked_at: u64,
+    /// Write units of putting them, without any index.
+    pub put_units: f64,
+    /// Items that have all key attributes, of the right types.
+    pub entries: u64,
+    /// DynamoDB bytes of these entries, without overhead.
+    pub entry_bytes: u64,
+    /// Write units of these entries.
+    pub write_units: f64,
+    /// Items that a value keeps out.
+    pub violations: u64,
+    /// The first of them.
+    pub examples: Vec<Absence>,
+}
+
+impl UpdateTableRequest {
+    /// The indexes to be created.
+    pub fn index_creations(&self) -> impl Iterator<Item = &IndexDefinition> {
+        self.index_updates.iter().flatten().filter_map(|update| update.create.as_deref())
+    }
+
+    /// The changes of indexes that stay.
+    pub fn index_changes(&self) -> impl Iterator<Item = &IndexChange> + Clone {
+        self.index_updates.iter().flatten().filter_map(|update| update.update.as_ref())
+    }
+}
+
+declare! { $ update_table
+    #[derive(Eq)]
+    UpdateTableRequest = "UpdateTableInput" by check_update fn new(table_name: TableName) {
+        /// Types of the keys of a created index; `None` is an absent member.
+        optional attribute_definitions: Vec<KeyAttribute>,
+        control table_name: TableName,
+        optional billing_mode: BillingMode,
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
+        /// `None` is an absent member; an empty list is an error of its own.
+        optional index_updates: Vec<IndexUpdate> = "GlobalSecondaryIndexUpdates",
+        optional stream: StreamSpecification as WholeStream = "StreamSpecification",
+        optional encryption: Encryption = "SSESpecification",
+        /// `ReplicaUpdates` is there; refused after the checks of combinations.
+        group has_replicas: bool as Replicas,
+        optional table_class: TableClass as KnownClass,
+        optional deletion_protection: bool = "DeletionProtectionEnabled",
+        ..REGIONS,
+        optional on_demand: OnDemandThroughput = "OnDemandThroughput",
+        optional warm: WarmThroughput = "WarmThroughput",
+        ..UPDATE_REFUSED,
+    }
+
+    /// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of them.
+    #[derive(Eq, Default)]
+    IndexUpdate = "GlobalSecondaryIndexUpdate" {
+        optional update: IndexChange,
+        optional create: Box<IndexDefinition> as Boxed<CreateIndex>,
+        optional delete: IndexName as DeleteIndex,
+    }
+
+    /// `GlobalSecondaryIndexUpdate.Update`.
+    #[derive(Eq)]
+    IndexChange = "UpdateGlobalSecondaryIndexAction" {
+        required name: IndexName = "IndexName",
+        optional throughput: ProvisionedThroughput = "ProvisionedThroughput",
+        optional on_demand: OnDemandThroughput = "OnDemandThroughput",
+        optional warm: WarmThroughput = "WarmThroughput",
+    }
+
+    /// As sent.
+    #[derive(Eq)]
+    StreamSpecification = "StreamSpecification" {
+        required enabled: bool = "StreamEnabled",
+        /// There exactly when it is enabled.
+        optional view_type: StreamViewType = "StreamViewType",
+    }
+
+    UpdateTableResponse {
+        /// The new definition with the old throughput; what changes has status UPDATING.
+        required table_description: TableDescription,
+    }
+}
+
+words! {
+    #[derive(Default)]
+    TimeToLiveStatus {
+        Enabling = "ENABLING",
+        Enabled = "ENABLED",
+        Disabling = "DISABLING",
+        #[default]
+        Disabled = "DISABLED",
+    }
+}
+
+declare! { $ time_to_live
+    #[derive(Eq)]
+    UpdateTimeToLiveRequest = "UpdateTimeToLiveInput" {
+        control table_name: TableName,
+        required specification: TimeToLiveSpecification = "TimeToLiveSpecification",
+    }
+
+    /// Echoed by UpdateTimeToLive.
+    #[derive(Eq)]
+    TimeToLiveSpecification = "TimeToLiveSpecification" {
+        required enabled: bool,
+        /// Top-level; items may lack it, and it may be a key attribute.
+        required attribute_name: String [LengthMin(1), LengthMax(KEY_NAME_CHARS_MAX)],
+    }
+
+    #[derive(Eq)]
+    UpdateTimeToLiveResponse {
+        required specification: TimeToLiveSpecification = "TimeToLiveSpecification",
+    }
+
+    #[derive(Eq)]
+    DescribeTimeToLiveRequest = "DescribeTimeToLiveInput" {
+        control table_name: TableName,
+    }
+
+    #[derive(Eq)]
+    DescribeTimeToLiveResponse in "TimeToLiveDescription" {
+        always status: TimeToLiveStatus = "TimeToLiveStatus",
+        /// `None` when disabled.
+        optional attribute_name: String,
+    }
+}
+
+/// An item of the table without an entry in the index asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absence {
+    pub key: Key,
+    pub reason: AbsenceReason,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AbsenceReason {
+    /// The item lacks these key attributes of the index: it is sparse.
+    Lacks(Vec<String>),
+    /// A value cannot be a key of the index.
+    Refused(KeyViolation),
+    /// The entry comes: the index is being made, or lags.
+    NotYet,
+}
+
+/// A value that cannot be a key of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyViolation {
+    pub attribute: String,
+    /// As in `S` or `S of 1 to 2048 bytes`.
+    pub expected: String,
+    /// As in `N` or `S of 0 bytes`.
+    pub found: String,
 }

@@ -1,9 +1,10 @@
 //! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (docs/dynamodb.md 20.3, 20.4).
 
 use super::common::{Failure, Placeholders};
-use super::create_table::CreateTableRequest;
 use super::declare::declare;
+use super::tables::CreateTableRequest;
 use crate::model::TableName;
+use crate::model::word::words;
 use serde::{Deserialize, Serialize};
 
 declare! { $ transfer
@@ -79,31 +80,35 @@ pub struct ExportWindow {
     pub key_names: Vec<String>,
 }
 
-/// `ExportViewType`: which images of a changed item are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ExportView {
-    NewImage,
-    NewAndOldImages,
+words! {
+    /// `ExportViewType`: which images of a changed item are written.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    ExportView {
+        NewImage = "NEW_IMAGE",
+        NewAndOldImages = "NEW_AND_OLD_IMAGES",
+    }
 }
 
 /// What is not supported when a request names that format.
 pub const ION: &str = "the format ION";
 
-/// `ExportFormat`; ION is of exports that an earlier version made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ExportFormat {
-    #[default]
-    DynamoDbJson,
-    Ion,
-}
+words! {
+    /// `ExportFormat`; ION is of exports that an earlier version made.
+    #[derive(Default)]
+    ExportFormat {
+        #[default]
+        DynamoDbJson = "DYNAMODB_JSON",
+        Ion = "ION",
+    }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum TransferStatus {
-    InProgress,
-    Completed,
-    Failed,
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    TransferStatus {
+        InProgress = "IN_PROGRESS",
+        Completed = "COMPLETED",
+        Failed = "FAILED",
+    }
 }
 
 /// An export as it is.
@@ -126,19 +131,19 @@ pub struct Export {
     pub echo: String,
 }
 
-/// `InputFormat`; ION is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputFormat {
-    DynamoDbJson,
-    Ion,
-    Csv,
-}
+words! {
+    /// `InputFormat`; ION is refused.
+    InputFormat {
+        DynamoDbJson = "DYNAMODB_JSON",
+        Ion = "ION",
+        Csv = "CSV",
+    }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    None,
-    Gzip,
-    Zstd,
+    Compression {
+        Gzip = "GZIP",
+        Zstd = "ZSTD",
+        None = "NONE",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

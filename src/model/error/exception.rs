@@ -1,6 +1,13 @@
-//! DynamoDB's name for an error (docs/dynamodb.md 24): the one place, for all front ends.
+//! DynamoDB's name for an error (docs/dynamodb.md 24), the one place for all front ends, and its words: the service reads requests in two
+//! layers, which word some errors differently (docs/dynamodb.md 3.4, 2.4).
+//!
+//! Errors carry what happened; `Display` is the older layer's text, which the control plane, batches of writes, Scan and transactions
+//! give. Whoever knows the operation, `protocol::error_body`, asks [`Error::text`] for the words of its [`Layer`].
 
-use super::{Error, RecoveryError, ResourceError, StatementError, StreamError};
+use super::value::INVALID;
+use super::{
+    Error, ExpressionError, LegacyError, QueryError, RecoveryError, ResourceError, StatementError, StreamError, ValueError,
+};
 
 /// Of what a person can cause by a bad request.
 pub const VALIDATION: &str = "ValidationException";
@@ -87,4 +94,120 @@ fn of_recovery(error: &RecoveryError) -> &'static str {
         | RecoveryError::OverrideIndex(_)
         | RecoveryError::Parameter(_) => VALIDATION,
     }
+}
+
+/// Stands before the text of an error of some families.
+const COUNT: &str = "1 validation error detected: ";
+
+/// The layer that reads an operation's request, and what it puts the count before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// PutItem, UpdateItem, DeleteItem: the current layer; values, expressions and Expected are counted.
+    Write,
+    /// GetItem, BatchGetItem: the current layer, nothing is counted.
+    Read,
+    /// Query: the current layer; of its own checks those of Select alone are counted.
+    Query,
+    /// TransactGetItems, TransactWriteItems: the older layer; what is wrong with an attribute's name is told without its family.
+    Transaction,
+    /// All other operations: the older layer, nothing is counted.
+    Older,
+}
+
+impl Error {
+    /// The text as an operation of that layer gives it.
+    #[must_use]
+    pub fn text(&self, layer: Layer) -> String {
+        match layer {
+            Layer::Transaction if self.is_of_name() => return self.to_string().replacen(INVALID, "", 1),
+            Layer::Transaction | Layer::Older => return self.to_string(),
+            Layer::Write | Layer::Read | Layer::Query => {}
+        }
+        let count = if self.is_counted(layer) { COUNT } else { "" };
+        format!("{count}{}", self.current_text(layer))
+    }
+
+    /// The current layer's words.
+    fn current_text(&self, layer: Layer) -> String {
+        match self {
+            // Without the older layer's `ExpressionAttributeValues contains invalid value: … for key :v`.
+            Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => fault.current_text(),
+            Self::Expression(ExpressionError::ValuesWithoutExpression(_)) if layer == Layer::Write => {
+                "ExpressionAttributeValues can only be specified when using expressions".to_owned()
+            }
+            Self::Query(QueryError::StartKeyValue(fault)) => QueryError::start_key_text(fault, &fault.current_text()),
+            other => other.to_string(),
+        }
+    }
+
+    fn is_of_name(&self) -> bool {
+        match self {
+            Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => fault.is_of_name(),
+            _ => false,
+        }
+    }
+
+    fn is_counted(&self, layer: Layer) -> bool {
+        match layer {
+            Layer::Write => match self {
+                Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => is_counted_value(fault),
+                Self::Expression(_) => true,
+                Self::Legacy(fault) => is_of_expected(fault),
+                _ => false,
+            },
+            Layer::Query => matches!(self, Self::Query(fault) if is_of_select(fault)),
+            Layer::Read | Layer::Transaction | Layer::Older => false,
+        }
+    }
+}
+
+fn is_counted_value(fault: &ValueError) -> bool {
+    match fault {
+        ValueError::NullFalse
+        | ValueError::EmptyStringSet
+        | ValueError::EmptyNumberSet
+        | ValueError::EmptyBinarySet
+        | ValueError::DuplicateStrings(_)
+        | ValueError::DuplicateBinaries(_)
+        | ValueError::DuplicateNumbers
+        | ValueError::Nesting
+        | ValueError::Number(_) => true,
+        ValueError::NoType
+        | ValueError::SeveralTypes
+        | ValueError::EmptyAttributeName
+        | ValueError::AttributeNameTooLong
+        | ValueError::NullInSet(_)
+        | ValueError::ItemTooLarge => false,
+    }
+}
+
+/// Expected's own faults; AttributeUpdates has the others.
+fn is_of_expected(fault: &LegacyError) -> bool {
+    match fault {
+        LegacyError::ArgumentCount { .. }
+        | LegacyError::ArgumentType { .. }
+        | LegacyError::ArgumentTypes
+        | LegacyError::BetweenOrder
+        | LegacyError::ArgumentsMissing { .. }
+        | LegacyError::ValueAndList(_)
+        | LegacyError::ExistsAndOperator(_)
+        | LegacyError::ListWithoutOperator(_)
+        | LegacyError::ValueMissing { .. }
+        | LegacyError::ValueUnwanted(_)
+        | LegacyError::OperatorAlone
+        | LegacyError::TooManyConditions(_)
+        | LegacyError::TooManyValues(_)
+        | LegacyError::OperatorOfOne => true,
+        LegacyError::UpdateWithoutValue
+        | LegacyError::DeleteType(_)
+        | LegacyError::AddType(_)
+        | LegacyError::DuplicateAttribute(_) => false,
+    }
+}
+
+fn is_of_select(fault: &QueryError) -> bool {
+    matches!(
+        fault,
+        QueryError::AllProjectedWithoutIndex | QueryError::ProjectionWithSelect { .. } | QueryError::SpecificWithoutProjection
+    )
 }

@@ -1,6 +1,8 @@
-//! Bad expressions (docs/dynamodb.md 7.1, 7.6, 7.9). Each names its parameter: `KeyConditionExpression`, `ProjectionExpression`, …
+//! Bad expressions (docs/dynamodb.md 7.1, 7.6, 7.9), each of which names its parameter: `KeyConditionExpression`, `ProjectionExpression`, …;
+//! bad parameters of the kind before expressions (8); and updates that do not fit the item (5.2, 6.3, 7.11, 8.3, 9.4).
 
-use super::value::ValueError;
+use super::value::{INVALID, ValueError};
+use crate::model::attribute_value::AttributeType;
 
 /// An expression parameter of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,4 +213,79 @@ pub enum ExpressionFault {
         "Two document paths conflict with each other; must remove or rewrite one of these paths; path one: {one}, path two: {two}"
     )]
     PathsConflict { one: String, two: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LegacyError {
+    /// `operator` as the wire spells it.
+    #[error("{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator")]
+    ArgumentCount { operator: &'static str },
+    #[error("{INVALID}ComparisonOperator {operator} is not valid for {actual} AttributeValue type")]
+    ArgumentType { operator: &'static str, actual: AttributeType },
+    #[error("{INVALID}AttributeValues inside AttributeValueList must be of same type")]
+    ArgumentTypes,
+    #[error("The BETWEEN condition was provided a range where the lower bound is greater than the upper bound")]
+    BetweenOrder,
+    #[error("{INVALID}Value or AttributeValueList must be used with ComparisonOperator: {operator} for Attribute: {attribute}")]
+    ArgumentsMissing { operator: &'static str, attribute: String },
+    #[error("{INVALID}Value and AttributeValueList cannot be used together for Attribute: {0}")]
+    ValueAndList(String),
+    #[error("{INVALID}Exists and ComparisonOperator cannot be used together for Attribute: {0}")]
+    ExistsAndOperator(String),
+    #[error("{INVALID}AttributeValueList can only be used with a ComparisonOperator for Attribute: {0}")]
+    ListWithoutOperator(String),
+    /// `exists` is `null` or `true`.
+    #[error("{INVALID}Value must be provided when Exists is {exists} for Attribute: {attribute}")]
+    ValueMissing { exists: &'static str, attribute: String },
+    #[error("{INVALID}Value cannot be used when Exists is false for Attribute: {0}")]
+    ValueUnwanted(String),
+    #[error("ConditionalOperator cannot be used without Filter or Expected")]
+    OperatorAlone,
+    #[error("ConditionalOperator can only be used when Filter or Expected has two or more elements")]
+    OperatorOfOne,
+    #[error("{INVALID}Only DELETE action is allowed when no attribute value is specified")]
+    UpdateWithoutValue,
+    #[error("{INVALID}DELETE action with value is not supported for the type {0}")]
+    DeleteType(AttributeType),
+    #[error("{INVALID}ADD action is not supported for the type {0}")]
+    AddType(AttributeType),
+    /// As an expression with as many.
+    #[error("{INVALID}The parameter contains too many conditions; condition count: {0}")]
+    TooManyConditions(usize),
+    /// Our own bound: what an expression with as many operators of as many operands has.
+    #[error("{INVALID}The parameter contains too many values; at most 30000, value count: {0}")]
+    TooManyValues(usize),
+    /// Of AttributesToGet.
+    #[error("{INVALID}Duplicate value in attribute name: {0}")]
+    DuplicateAttribute(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UpdateError {
+    /// From a stored value, so that nothing in the statement shows the type.
+    #[error("The update expression attempted to update the secondary index key to unsupported type")]
+    IndexKeyType,
+    #[error("One or more parameter values were invalid: Cannot update attribute {0}. This attribute is part of the key")]
+    KeyAttribute(String),
+    #[error("The provided expression refers to an attribute that does not exist in the item")]
+    MissingAttribute,
+    #[error("An operand in the update expression has an incorrect data type")]
+    OperandType,
+    /// The same of `AttributeUpdates`.
+    #[error("Type mismatch for attribute to update")]
+    AttributeType,
+    #[error("The document path provided in the update expression is invalid for update")]
+    InvalidPath,
+    #[error("Item size to update has exceeded the maximum allowed size")]
+    ItemTooLarge,
+    #[error(
+        "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value."
+    )]
+    IndexEmptyString,
+    #[error(
+        "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty binary value."
+    )]
+    IndexEmptyBinary,
+    #[error("The update expression attempted to update the secondary index key beyond allowed size limits")]
+    IndexTooLarge,
 }

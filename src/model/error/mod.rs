@@ -3,46 +3,29 @@
 //! Errors name what happened. Where an error becomes an HTTP body (`protocol::error_body`) or an errno (`fs::error`) is decided
 //! there, by exhaustive matches; DynamoDB's name for it is in [`exception`].
 
+use super::item::Item;
+
 pub mod administration;
-pub mod batch;
 pub mod exception;
 pub mod expression;
-pub mod key;
-pub mod layer;
-pub mod legacy;
-pub mod number;
 pub mod query;
 pub mod remote;
-pub mod schema;
 pub mod statement;
-pub mod store;
-pub mod stream;
+pub mod table;
 pub mod throttle;
 pub mod transaction;
-pub mod update;
-pub mod update_table;
 pub mod value;
 
-pub use administration::{RecoveryError, ResourceError};
-pub use batch::BatchError;
-pub use expression::ExpressionError;
-pub use key::KeyError;
-pub use layer::Layer;
-pub use legacy::LegacyError;
-pub use number::NumberError;
-pub use query::QueryError;
+pub use administration::{RecoveryError, ResourceError, StreamError, TimeToLiveError};
+pub use exception::Layer;
+pub use expression::{ExpressionError, LegacyError, UpdateError};
+pub use query::{KeyError, QueryError};
 pub use remote::{RemoteCause, RemoteError};
-pub use schema::SchemaError;
 pub use statement::StatementError;
-pub use store::StoreError;
-pub use stream::{StreamError, TimeToLiveError};
+pub use table::{InUseError, LimitError, NotFoundError, SchemaError, UpdateTableError};
 pub use throttle::{ThrottleCause, Throttled, ThrottledAt};
-pub use transaction::{Cancellation, CancellationReason, TransactionError};
-pub use update::UpdateError;
-pub use update_table::{InUseError, LimitError, NotFoundError, UpdateTableError};
-pub use value::ValueError;
-
-use super::item::Item;
+pub use transaction::{BatchError, Cancellation, CancellationReason, TransactionError};
+pub use value::{NumberError, ValueError};
 
 /// The failure of an operation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -163,4 +146,25 @@ impl From<RemoteError> for Error {
     fn from(error: RemoteError) -> Self {
         Self::Remote(Box::new(error))
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The disk is full: the write changed nothing; reads and deletes go on.
+    #[error("the disk is full; free some space and write again")]
+    NoSpace,
+    #[error("the store failed: {0}")]
+    Io(String),
+    /// Bytes on disk that this version cannot read.
+    #[error("the store holds bytes that cannot be read: {0}")]
+    Corrupt(&'static str),
+    /// The data file as a whole, which nobody should go on with: the sentence.
+    #[error("{0}")]
+    Damaged(String),
+    #[error("the data directory was written by a newer format, version {0}; use a newer ddbfs")]
+    Format(u8),
+    #[error("the store is read-only after an earlier failure; restart ddbfs")]
+    ReadOnly,
+    #[error("the store is shutting down")]
+    Closed,
 }

@@ -1,9 +1,9 @@
-//! Bad combinations in GetItem, Query and Scan (docs/dynamodb.md 13.2, 13.6, 13.7).
+//! Bad combinations in GetItem, Query and Scan (docs/dynamodb.md 13.2, 13.6, 13.7), and bad keys: of an item put, of a `Key` parameter, and
+//! index keys in an item (6.2, 9.4).
 
+use super::ValueError;
 use super::value::INVALID;
-use super::{KeyError, ValueError};
-
-const FAULT_PREFIX: &str = "One or more parameter values were invalid: ";
+use crate::model::attribute_value::AttributeType;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum QueryError {
@@ -83,8 +83,42 @@ impl QueryError {
             | ValueError::Nesting
             | ValueError::EmptyAttributeName
             | ValueError::AttributeNameTooLong
-            | ValueError::ItemTooLarge => text.strip_prefix(FAULT_PREFIX).unwrap_or(text),
+            | ValueError::ItemTooLarge => text.strip_prefix(INVALID).unwrap_or(text),
         };
         format!("The provided starting key is invalid: {inner}")
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum KeyError {
+    #[error("{INVALID}Missing the key {0} in the item")]
+    Missing(String),
+    #[error("{INVALID}Type mismatch for key {name} expected: {expected} actual: {actual}")]
+    TypeMismatch { name: String, expected: AttributeType, actual: AttributeType },
+    /// Of a `Key` parameter: an attribute missing, extra or of another type.
+    #[error("The provided key element does not match the schema")]
+    SchemaMismatch,
+    #[error(
+        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: {0}"
+    )]
+    EmptyString(String),
+    #[error(
+        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty binary value. Key: {0}"
+    )]
+    EmptyBinary(String),
+    // The missing blank is the service's own.
+    #[error("{INVALID}Size of hashkey has exceeded the maximum size limit of2048 bytes")]
+    PartitionTooLarge,
+    #[error("{INVALID}Aggregated size of all range keys has exceeded the size limit of 1024 bytes")]
+    SortTooLarge,
+    #[error("{INVALID}Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}")]
+    IndexTypeMismatch { index: String, name: String, expected: AttributeType, actual: AttributeType },
+    #[error(
+        "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: {index}, IndexKey: {name}"
+    )]
+    IndexEmptyString { index: String, name: String },
+    #[error(
+        "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty binary value. IndexName: {index}, IndexKey: {name}"
+    )]
+    IndexEmptyBinary { index: String, name: String },
 }

@@ -5,8 +5,7 @@ use std::fmt;
 
 use super::Error;
 use super::expression::ExpressionFault;
-use super::number::NumberError;
-use super::value::ValueError;
+use super::value::{NumberError, ValueError};
 
 /// Where a token stands in its statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,11 +1,9 @@
-//! Bad values and items (docs/dynamodb.md 3.2, 5.2).
+//! Bad values, items and numbers (docs/dynamodb.md 3.2, 4, 5.2). `Display` is the older layer's text.
 
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-
-use super::number::NumberError;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Hash)]
 pub enum ValueError {
@@ -89,4 +87,40 @@ fn repeat_shown<T: Ord>(sent: &[T]) -> Vec<&T> {
     let mut seen = BTreeSet::new();
     let repeat = sent.iter().position(|element| !seen.insert(element)).unwrap_or(sent.len());
     seen.into_iter().chain(&sent[repeat..]).collect()
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum NumberError {
+    #[error("The parameter cannot be converted to a numeric value")]
+    Empty,
+    /// An exponent beyond 64 bits.
+    #[error("The parameter cannot be converted to a numeric value")]
+    Unreadable,
+    #[error("The parameter cannot be converted to a numeric value: {0}")]
+    Syntax(String),
+    /// An exponent of more than 32 bits, which the older layer cannot read.
+    #[error("The parameter cannot be converted to a numeric value: {text}")]
+    LongExponent { text: String, is_small: bool },
+    /// An exponent that fits 32 bits, but not together with the digits: the older layer's sum wraps.
+    #[error("Number underflow. Attempting to store a number with magnitude smaller than supported range")]
+    WrappedExponent,
+    #[error("Attempting to store more than 38 significant digits in a Number")]
+    Precision,
+    #[error("Number overflow. Attempting to store a number with magnitude larger than supported range")]
+    Overflow,
+    #[error("Number underflow. Attempting to store a number with magnitude smaller than supported range")]
+    Underflow,
+}
+
+impl NumberError {
+    /// The words of the service's current layer, which reads exponents of up to 64 bits (docs/dynamodb.md 3.4).
+    #[must_use]
+    pub fn current_text(&self) -> String {
+        match self {
+            Self::Empty => format!("{self}: "),
+            Self::LongExponent { is_small: true, .. } => Self::Underflow.to_string(),
+            Self::LongExponent { is_small: false, .. } | Self::WrappedExponent => Self::Overflow.to_string(),
+            Self::Unreadable | Self::Syntax(_) | Self::Precision | Self::Overflow | Self::Underflow => self.to_string(),
+        }
+    }
 }

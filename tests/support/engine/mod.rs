@@ -9,7 +9,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
+use ddbfs::model::api::tables::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};
 use ddbfs::model::{AttributeValue, Error, IndexName, Item, KeyAttribute, TableName};

@@ -1,8 +1,7 @@
-//! What the picture is drawn with: shapes, texts that keep to their room, and the colours of light and dark.
+//! What the picture is drawn with: shapes, texts that keep to their room, the colours of light and dark, and how numbers are written.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
-
-use super::text::{self, FACES};
 
 pub const WIDTH: f64 = 1120.0;
 pub const MARGIN: f64 = 32.0;
@@ -31,9 +30,9 @@ pub struct Canvas(String);
 impl Canvas {
     /// A text at its base line, in so many pixels; what does not fit is cut, and whole when pointed at.
     pub fn text(&mut self, (x, y): (f64, f64), classes: &str, room: f64, content: &str) {
-        let fitted = text::fitted(content, classes, room);
-        let title = if fitted.contains('…') { format!("<title>{}</title>", text::escaped(content)) } else { String::new() };
-        self.put(format_args!("<text class=\"{classes}\" x=\"{x:.1}\" y=\"{y:.1}\">{title}{}</text>", text::escaped(&fitted)));
+        let fitted = fitted(content, classes, room);
+        let title = if fitted.contains('…') { format!("<title>{}</title>", escaped(content)) } else { String::new() };
+        self.put(format_args!("<text class=\"{classes}\" x=\"{x:.1}\" y=\"{y:.1}\">{title}{}</text>", escaped(&fitted)));
     }
 
     pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
@@ -73,7 +72,7 @@ impl Canvas {
 
     /// A group that says this when it is pointed at.
     pub fn group(&mut self, tip: &str, draw: impl FnOnce(&mut Self)) {
-        self.put(format_args!("<g><title>{}</title>", text::escaped(tip)));
+        self.put(format_args!("<g><title>{}</title>", escaped(tip)));
         draw(self);
         self.put(format_args!("</g>"));
     }
@@ -95,7 +94,7 @@ impl Canvas {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" {size} role=\"img\">\n\
              <title>{}</title>\n<style>{style}\n{COLOURS}</style>\n<rect class=\"paper\" {size}/>\n{}</svg>\n",
-            text::escaped(title),
+            escaped(title),
             self.0
         )
     }
@@ -106,4 +105,227 @@ impl Canvas {
 pub enum Mark {
     Hot(u32),
     Big(u32),
+}
+
+/// A class of text: its size in pixels, whether it is bold, whether all characters are as wide.
+pub struct Face {
+    pub class: &'static str,
+    pub size: f64,
+    pub is_bold: bool,
+    pub is_mono: bool,
+}
+
+/// What has none of these classes is 13 pixels high.
+pub const FACES: [Face; 5] = [
+    Face { class: "big", size: 22.0, is_bold: true, is_mono: false },
+    Face { class: "lane", size: 15.0, is_bold: true, is_mono: false },
+    Face { class: "small", size: 11.0, is_bold: false, is_mono: false },
+    Face { class: "mono", size: 12.0, is_bold: false, is_mono: true },
+    Face { class: "rank", size: 10.0, is_bold: true, is_mono: false },
+];
+
+const BODY: Face = Face { class: "", size: 13.0, is_bold: false, is_mono: false };
+
+/// The face of a text with these classes.
+#[must_use]
+pub fn face(classes: &str) -> &'static Face {
+    FACES.iter().find(|face| classes.split(' ').any(|class| class == face.class)).unwrap_or(&BODY)
+}
+
+/// Pixels that a text takes at most, by the widths of `DejaVu` Sans, which is wider than what most screens have.
+#[must_use]
+pub fn width(text: &str, classes: &str) -> f64 {
+    let face = face(classes);
+    let bold = if face.is_bold || classes.contains("loud") { 1.13 } else { 1.0 };
+    text.chars().map(|character| ems(character, face.is_mono)).sum::<f64>() * face.size * bold
+}
+
+/// Width of a character by the height of its font.
+fn ems(character: char, is_mono: bool) -> f64 {
+    match character {
+        ' '..='~' | '…' if is_mono => 0.61,
+        ' ' | '\'' | ',' | '.' | '/' | ':' | ';' | 'I' | 'J' | 'i' | 'j' | 'l' | '|' => 0.34,
+        '!' | '(' | ')' | '-' | '[' | ']' | 'f' | 'r' | 't' => 0.42,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' => 1.0,
+        'A'..='Z' | '#' | '&' | '+' | '<' | '=' | '>' | '~' => 0.84,
+        ' '..='~' => 0.64,
+        // Chinese and its like have whole squares, pictures more; what lies before is not wider than a capital.
+        '\0'..'\u{1100}' | '\u{2000}'..'\u{2100}' => 1.0,
+        '\u{1100}'..'\u{1_F000}' => 1.1,
+        _ => 1.4,
+    }
+}
+
+/// A text that fits: without what breaks XML or turns the direction of the line, and with `…` for its middle where it is too long.
+#[must_use]
+pub fn fitted<'a>(text: &'a str, classes: &str, room: f64) -> Cow<'a, str> {
+    let text = clean(text);
+    if width(&text, classes) <= room {
+        return text;
+    }
+    // The beginning says what it is, the end which one.
+    let room = room - width("…", classes);
+    let head = bytes_within(text.chars(), classes, room * 0.6);
+    let room = room - width(&text[..head], classes);
+    let tail = bytes_within(text[head..].chars().rev(), classes, room);
+    Cow::Owned(format!("{}…{}", &text[..head], &text[text.len() - tail..]))
+}
+
+/// Bytes of the first characters that fit.
+fn bytes_within(characters: impl Iterator<Item = char>, classes: &str, room: f64) -> usize {
+    let mut used = 0.0;
+    let fits = |character: &char| {
+        used += width(character.encode_utf8(&mut [0; 4]), classes);
+        used <= room
+    };
+    characters.take_while(fits).map(char::len_utf8).sum()
+}
+
+fn clean(text: &str) -> Cow<'_, str> {
+    // Control characters and the two that are none are not allowed in XML; marks of direction turn what stands beside them.
+    let is_bad = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{FFFE}' | '\u{FFFF}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(is_bad) { Cow::Owned(text.replace(is_bad, "\u{FFFD}")) } else { Cow::Borrowed(text) }
+}
+
+/// As XML has it in text and attributes.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// `1 item`, `2 items`.
+#[must_use]
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// A share of one.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        none if none <= 0.0 => "0 %".to_owned(),
+        small if small < 1.0 => "<1 %".to_owned(),
+        large if large >= 999.5 => ">999 %".to_owned(),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// Units a second, three digits or so.
+#[must_use]
+pub fn rate(number: f64) -> String {
+    match number {
+        n if n >= 99_999.5 => scaled(n, 1000.0, &["", "k", "M", "G"]),
+        n if n > 0.0 && n < 0.05 => "<0.1".to_owned(),
+        n if n < 9.95 => format!("{n:.1}").trim_end_matches(".0").to_owned(),
+        n => thousands(whole(n)),
+    }
+}
+
+/// Rounded; more than a million billions are none that are drawn.
+fn whole(number: f64) -> u64 {
+    format!("{:.0}", number.max(0.0)).parse().unwrap_or(u64::MAX)
+}
+
+/// A count in at most six characters.
+#[must_use]
+pub fn count(count: u64) -> String {
+    match count {
+        0..100_000 => thousands(count),
+        _ => scaled(count as f64, 1000.0, &["", "k", "M", "G", "T", "P", "E"]),
+    }
+}
+
+/// `1.5 KB`; a KB has 1,024 bytes.
+#[must_use]
+pub fn human(bytes: u64) -> String {
+    scaled(bytes as f64, 1024.0, &[" B", " KB", " MB", " GB", " TB", " PB", " EB"])
+}
+
+fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
+    let mut unit = 0;
+    while value >= step - 0.5 && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 9.95);
+    format!("{value:.digits$}{}", units[unit])
+}
+
+/// `1,234,567`
+#[must_use]
+pub fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let comma = |place: usize| if place > 0 && (digits.len() - place).is_multiple_of(3) { "," } else { "" };
+    digits.char_indices().fold(String::new(), |out, (place, digit)| out + comma(place) + digit.encode_utf8(&mut [0; 4]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let bytes = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1536, "1.5 KB"),
+            (10 * 1024 * 1024, "10 MB"),
+            (1024 * 1024 - 1, "1.0 MB"),
+            (u64::MAX, "16 EB"),
+        ];
+        bytes.iter().for_each(|(count, expected)| assert_eq!(human(*count), *expected));
+        let counts = [(0, "0"), (99_999, "99,999"), (100_000, "100k"), (999_999, "1.0M"), (12_345_678, "12M")];
+        counts.iter().for_each(|(number, expected)| assert_eq!(count(*number), *expected));
+        let rates = [
+            (0.0, "0"),
+            (0.01, "<0.1"),
+            (1.0, "1"),
+            (3.25, "3.2"),
+            (76.0, "76"),
+            (2_950.4, "2,950"),
+            (12_345.0, "12,345"),
+            (99_999.7, "100k"),
+        ];
+        rates.iter().for_each(|(number, expected)| assert_eq!(rate(*number), *expected));
+        let shares = [(0.0, "0 %"), (0.001, "<1 %"), (0.59, "59 %"), (1.8, "180 %"), (20.0, ">999 %")];
+        shares.iter().for_each(|(share, expected)| assert_eq!(percent(*share), *expected));
+        assert_eq!((thousands(999), thousands(1_234_567)), ("999".to_owned(), "1,234,567".to_owned()));
+        assert_eq!((counted(1, "partition"), counted(0, "item")), ("1 partition".to_owned(), "0 items".to_owned()));
+    }
+
+    #[test]
+    fn names_cannot_break_the_picture() {
+        assert_eq!(escaped("a<b>&\"\u{7}\u{202E}\u{FFFF}"), "a&lt;b&gt;&amp;&quot;\u{FFFD}\u{FFFD}\u{FFFD}");
+        assert_eq!(fitted("short", "mono", 100.0), "short");
+        for text in ["USER#0123456789/ORDER#2024-01-01/LINE#17".to_owned(), "ä".repeat(90), "鍵".repeat(40), "🔑x".repeat(30)] {
+            let fitted = fitted(&text, "mono", 150.0);
+            assert!(width(&fitted, "mono") <= 150.0 && width(&fitted, "mono") > 110.0, "{fitted}");
+            let (head, tail) = fitted.split_once('…').unwrap();
+            assert!(text.starts_with(head) && text.ends_with(tail) && head.len() >= tail.len(), "{fitted}");
+        }
+        assert_eq!(fitted("anything", "", 5.0), "…");
+    }
+
+    #[test]
+    fn widths_are_not_less_than_those_of_the_widest_common_font() {
+        // In DejaVu Sans, its bold form and DejaVu Sans Mono, as a browser measures them; and not so much more that room is wasted.
+        let measured = [
+            ("The same as tables: partitions/*.tsv", "", 231.5),
+            ("0 of 12,000 RCU/s warm, 100 %", "", 206.9),
+            ("MAXIMUM WORK", "", 109.6),
+            ("ключ-пользователя", "", 134.1),
+            ("Thread-of-Messages", "big", 251.3),
+            ("gsi/by-customer-Index_2", "lane", 207.3),
+            ("mean load of its limit, an even share", "small dim", 201.8),
+            ("1,234,567", "small end", 56.0),
+            ("USER#alice@example.com", "mono", 159.0),
+        ];
+        for (text, classes, measured) in measured {
+            let width = width(text, classes);
+            assert!((measured..measured * 1.6).contains(&width), "{text} {classes}: {width}");
+        }
+    }
 }

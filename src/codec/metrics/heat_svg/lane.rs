@@ -1,9 +1,8 @@
 //! A table's base or an index: what it takes of its units, where in the hash space, its partitions as rows, and its outstanding keys.
 
-use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT};
+use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, count, counted, human, percent, rate};
 use super::data::{Both, Ceilings, KEYS_MAX, Lane, Named, Picture, only, rates, shares, step, units};
 use super::strip;
-use super::text::{count, counted, human, percent, rate};
 use crate::model::layout::{BigCollection, HotKey, Load, PartitionContent, PartitionReport};
 
 const ROW: f64 = 22.0;

@@ -10,14 +10,12 @@ mod lane;
 mod strip;
 #[cfg(test)]
 mod tests;
-mod text;
 
-use canvas::{Canvas, MARGIN, MARK, Mark, RIGHT};
+use canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, counted, rate};
 use data::{Picture, STEPS, rates};
 
 use crate::codec::calendar::iso;
 use crate::model::layout::{Load, PartitionLimits};
-use text::{counted, rate};
 
 const HEAD: f64 = 160.0;
 const LANE_GAP: f64 = 30.0;

@@ -2,9 +2,9 @@
 
 use roxmltree::{Document, Node};
 
+use super::canvas::{face, width};
 use super::data::{Lane, Named, Picture};
 use super::render;
-use super::text::{face, width};
 use crate::model::layout::{
     BigCollection, Busiest, HotKey, Load, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, PlaceRange, Window,
 };

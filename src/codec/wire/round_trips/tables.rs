@@ -1,14 +1,15 @@
 //! Tables and times to live.
 
 use super::super::shape::Members;
-use super::super::{ask, table_answer};
+use super::super::{ask, table_description};
 use super::{answered, asked, document, index_name, table};
-use crate::model::api::create_table::ProjectionType;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
-use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification};
+use crate::model::api::tables::{IndexChange, IndexUpdate, ProjectionType, StreamSpecification};
 use crate::model::api::*;
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use crate::model::settings::{Encryption, OnDemandThroughput, TableClass, ThroughputSettings, WarmThroughput};
+use crate::model::schema::{
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, OnDemandThroughput, ProvisionedThroughput,
+    TableClass, ThroughputSettings, WarmThroughput,
+};
 use crate::model::{IndexName, IndexSchema, KeySchema, Projection, TableSchema, TableSettings};
 
 fn attribute(name: &str) -> KeyAttribute {
@@ -198,7 +199,7 @@ fn descriptions() {
         let going = TableDescription { status: TableStatus::Deleting, ..table_description.clone() };
         let deleted = document(|out| ask(&DeleteTableResponse { table_description: going.clone() }, out));
         let members = Members::of(deleted.root()).unwrap().structure("TableDescription").unwrap();
-        assert_eq!(table_answer::read_going(members, table_description), going);
+        assert_eq!(table_description::read_going(members, table_description), going);
     }
 }
 

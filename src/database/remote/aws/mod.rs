@@ -31,7 +31,7 @@ use tokio::time::Instant;
 
 use super::service::{Answer as Body, Service, is_read};
 use crate::codec::digest::{Digest, digest};
-use crate::codec::wire::fault;
+use crate::codec::wire::answer;
 use crate::database::caller::{self, Caller, caller};
 use crate::model::Error;
 use crate::model::error::RemoteError;
@@ -173,7 +173,7 @@ impl Asked {
             let outcome = outcome.unwrap_or_else(|_| Err(Fault::Lost("no word came in time".to_owned())));
             match repeat::judge(&mut request, &mut attempts, outcome) {
                 Next::Answer(body) => return Ok(body),
-                Next::Refused(answer) => return Err(fault::read(answer.status, &answer.body)),
+                Next::Refused(answer) => return Err(answer::read_error(answer.status, &answer.body)),
                 Next::Again { why, delay } => {
                     self.throttling.say(&self.place, &request, &why);
                     if Instant::now() + delay >= deadline {

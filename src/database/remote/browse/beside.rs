@@ -7,8 +7,7 @@ use crate::database::bounded::OfEntries;
 use crate::database::prelude::*;
 use crate::database::{PartitionKey, Visit};
 use crate::expr::read_request::ReadRequest;
-use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
-use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::api::table_control::{ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::error::StoreError;
 use std::collections::HashMap;
 

@@ -8,7 +8,7 @@ use super::walks::Listed;
 use super::walks::Toll;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
-use crate::codec::row::Row;
+use crate::codec::record::Row;
 use crate::database::layout::PARTITIONS;
 use crate::database::prelude::*;
 use crate::database::{
@@ -17,9 +17,10 @@ use crate::database::{
 };
 use crate::expr::SortRange;
 use crate::expr::read_request::{ReadRange, ReadRequest};
-use crate::model::api::absence::Absence;
-use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
-use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::api::table_control::{
+    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome,
+};
+use crate::model::api::tables::Absence;
 use crate::model::api::{Call, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest};
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;

@@ -12,7 +12,7 @@ use crate::fs::mount::in_progress::is_restorer;
 use crate::fs::node::Node;
 use crate::fs::prelude::*;
 use crate::fs::process::{Process, process_of};
-use crate::model::api::saved_query::{SavedForm, SavedQueryChange};
+use crate::model::api::table_control::{SavedForm, SavedQueryChange};
 
 /// How long a process that tried to unlink `schema.json` may not delete in that table (docs/filesystem.md 3).
 const VETO_MS: u64 = 5_000;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::codec::item_line;
+use crate::codec::plain_json;
 use crate::fs::{mount::reports::BatchKind, open::prelude::*};
 use crate::model::{
     api::{
@@ -107,9 +107,9 @@ pub enum Request {
 pub fn parse(host: &Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) -> Result<Request, FsError> {
     let table = &schema.name;
     match kind {
-        BatchKind::Put => Ok(Request::Put(PutItemRequest::new(table.clone(), item_line::parse(line)?))),
+        BatchKind::Put => Ok(Request::Put(PutItemRequest::new(table.clone(), plain_json::parse_line(line)?))),
         BatchKind::Insert => {
-            let mut request = PutItemRequest::new(table.clone(), item_line::parse(line)?);
+            let mut request = PutItemRequest::new(table.clone(), plain_json::parse_line(line)?);
             request.precondition = Some(Precondition::Absent);
             Ok(Request::Put(request))
         }
@@ -127,7 +127,7 @@ pub fn parse(host: &Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) ->
 fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
     let line = line.trim_ascii();
     if line.starts_with(b"{") {
-        return key_of(schema, &item_line::parse(line)?);
+        return key_of(schema, &plain_json::parse_line(line)?);
     }
     let start = Node::Table(schema.name.clone());
     let node = line.split(|&byte| byte == b'/').try_fold(start, |parent, name| host.resolve(&parent, name));
@@ -157,7 +157,7 @@ fn action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
         _ => None,
     };
     let Some((name, inner)) = named else {
-        return Ok(TransactWrite::new(schema.name.clone(), TransactAction::Put { item: item_line::parse(line)? }));
+        return Ok(TransactWrite::new(schema.name.clone(), TransactAction::Put { item: plain_json::parse_line(line)? }));
     };
     let key = || key_of(schema, &inner).map(|key| key.to_item(&schema.key));
     let write = |action| TransactWrite::new(schema.name.clone(), action);

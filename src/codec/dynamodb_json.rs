@@ -1,14 +1,43 @@
-//! DynamoDB JSON text to items.
+//! DynamoDB JSON: `{"name":{"S":"…"}}`, the wire's and `X.ddbjson`'s form.
 
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 
-use crate::codec::json::reader::{Reader, fault_at, read_document};
-use crate::codec::json::{JsonError, JsonFault};
-use crate::codec::plain_json::{insert, list};
-use crate::model::attribute_value::Map;
+use super::json::reader::{Reader, fault_at, read_document};
+use super::json::write::{Around, ItemWriter, Notation};
+use super::json::{JsonError, JsonFault};
+use crate::model::attribute_value::{Map, check_attribute_name};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
-use crate::model::{AttributeType, AttributeValue, Item};
+use crate::model::{AttributeType, AttributeValue, Item, Word};
+
+/// The form.
+#[derive(Debug)]
+pub struct DynamodbJson;
+
+impl Notation for DynamodbJson {
+    const ITEM: Around = (b"{", b"}");
+    const STRING: Around = (b"{\"S\":\"", b"\"}");
+    const NUMBER: Around = (b"{\"N\":\"", b"\"}");
+    const BINARY: Around = (b"{\"B\":\"", b"\"}");
+    const BOOLEAN: Around = (b"{\"BOOL\":", b"}");
+    const NULL: &'static [u8] = b"{\"NULL\":true}";
+    const LIST: Around = (b"{\"L\":[", b"]}");
+    const MAP: Around = (b"{\"M\":{", b"}}");
+    const TAG_LIKE_MAP: Around = Self::MAP;
+    const SETS: [&'static [u8]; 3] = [b"{\"SS\":[", b"{\"NS\":[", b"{\"BS\":["];
+    const SET_NUMBER: Around = (b"\"", b"\"");
+}
+
+/// Appends the object, attributes by name, no newline.
+pub fn write_item(item: &Item, out: &mut Vec<u8>) {
+    ItemWriter::<DynamodbJson, _>::new(out).item(item, &[]);
+}
+
+/// Appends `{"S":"…"}`.
+pub fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
+    ItemWriter::<DynamodbJson, _>::new(out).value(value);
+}
 
 /// Parses one JSON object of typed values (white space around it is fine) into an item. Members of a value that are no type tags are
 /// ignored, as the service does.
@@ -39,7 +68,7 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
     let mut found: Option<AttributeValue> = None;
     let mut several = false;
     reader.members("a typed value like {\"S\":\"…\"}", |reader, name, offset| {
-        let Some(attribute_type) = AttributeType::from_tag(&name) else { return reader.skip_value() };
+        let Some(attribute_type) = AttributeType::of_word(&name) else { return reader.skip_value() };
         let value = content(reader, attribute_type, level)?;
         match &found {
             Some(earlier) if earlier.attribute_type() == attribute_type => {
@@ -78,3 +107,31 @@ fn content(reader: &mut Reader<'_>, attribute_type: AttributeType, level: usize)
     };
     built.map_err(|error| fault_at(offset, error))
 }
+
+/// Adds a member: its name legal and new.
+pub(super) fn insert(map: &mut Map, name: Cow<'_, str>, value: AttributeValue) -> Result<(), JsonFault> {
+    check_attribute_name(&name)?;
+    match map.entry(name.into_owned()) {
+        Entry::Vacant(entry) => drop(entry.insert(value)),
+        Entry::Occupied(entry) => return Err(JsonFault::DuplicateMember(entry.key().clone())),
+    }
+    Ok(())
+}
+
+/// Reads a list, each element by `element`.
+pub(super) fn list<'a, T>(
+    reader: &mut Reader<'a>,
+    what: &'static str,
+    element: impl Fn(&mut Reader<'a>) -> Result<T, JsonError>,
+) -> Result<Vec<T>, JsonError> {
+    let mut list = Vec::new();
+    reader.elements(what, |reader| {
+        list.push(element(reader)?);
+        Ok(())
+    })?;
+    Ok(list)
+}
+
+#[cfg(test)]
+#[path = "dynamodb_json_tests.rs"]
+mod tests;
