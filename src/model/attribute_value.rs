@@ -84,18 +84,27 @@ pub fn check_names(attributes: &Map) -> Result<(), ValueError> {
     attributes.iter().try_for_each(|(name, value)| check_attribute_name(name).and_then(|()| value.check_names()))
 }
 
-/// Sorts elements; false when two are equal, and then their order is as given.
-fn sort_distinct<T: Ord>(elements: &mut [T]) -> bool {
-    if elements.is_sorted_by(|a, b| a < b) {
-        return true;
+/// The elements of a set, sorted.
+///
+/// # Errors
+/// `empty` when there are none; `twice`, of the elements as given, when two are equal.
+fn distinct<T: Ord>(
+    mut elements: Vec<T>,
+    empty: ValueError,
+    twice: impl FnOnce(Vec<T>) -> ValueError,
+) -> Result<Vec<T>, ValueError> {
+    if elements.is_empty() {
+        return Err(empty);
     }
-    let mut sorted: Vec<&T> = elements.iter().collect();
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        return false;
+    if !elements.is_sorted_by(|a, b| a < b) {
+        let mut sorted: Vec<&T> = elements.iter().collect();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(twice(elements));
+        }
+        elements.sort_unstable();
     }
-    elements.sort_unstable();
-    true
+    Ok(elements)
 }
 
 impl AttributeValue {
@@ -103,42 +112,24 @@ impl AttributeValue {
     ///
     /// # Errors
     /// [`ValueError::EmptyStringSet`], [`ValueError::DuplicateStrings`].
-    pub fn string_set(mut elements: Vec<String>) -> Result<Self, ValueError> {
-        if elements.is_empty() {
-            return Err(ValueError::EmptyStringSet);
-        }
-        if !sort_distinct(&mut elements) {
-            return Err(ValueError::DuplicateStrings(elements));
-        }
-        Ok(Self::Ss(elements))
+    pub fn string_set(elements: Vec<String>) -> Result<Self, ValueError> {
+        distinct(elements, ValueError::EmptyStringSet, ValueError::DuplicateStrings).map(Self::Ss)
     }
 
     /// A set of numbers in any order; equal by value is a duplicate.
     ///
     /// # Errors
     /// [`ValueError::EmptyNumberSet`], [`ValueError::DuplicateNumbers`].
-    pub fn number_set(mut elements: Vec<Number>) -> Result<Self, ValueError> {
-        if elements.is_empty() {
-            return Err(ValueError::EmptyNumberSet);
-        }
-        if !sort_distinct(&mut elements) {
-            return Err(ValueError::DuplicateNumbers);
-        }
-        Ok(Self::Ns(elements))
+    pub fn number_set(elements: Vec<Number>) -> Result<Self, ValueError> {
+        distinct(elements, ValueError::EmptyNumberSet, |_| ValueError::DuplicateNumbers).map(Self::Ns)
     }
 
     /// A set of binaries in any order.
     ///
     /// # Errors
     /// [`ValueError::EmptyBinarySet`], [`ValueError::DuplicateBinaries`].
-    pub fn binary_set(mut elements: Vec<Vec<u8>>) -> Result<Self, ValueError> {
-        if elements.is_empty() {
-            return Err(ValueError::EmptyBinarySet);
-        }
-        if !sort_distinct(&mut elements) {
-            return Err(ValueError::DuplicateBinaries(elements));
-        }
-        Ok(Self::Bs(elements))
+    pub fn binary_set(elements: Vec<Vec<u8>>) -> Result<Self, ValueError> {
+        distinct(elements, ValueError::EmptyBinarySet, ValueError::DuplicateBinaries).map(Self::Bs)
     }
 
     /// Order of two values, where DynamoDB has one: S with S by bytes, N with N by value, B with B by bytes.

@@ -9,7 +9,7 @@ use crate::model::AttributeValue;
 use crate::model::api::statements::statements;
 use crate::model::api::*;
 use crate::model::error::ValueError;
-use crate::model::error::exception::VALIDATION;
+use crate::model::error::exception::code;
 use crate::model::limits::*;
 
 statements!(wire);
@@ -89,21 +89,12 @@ fn write_response(response: &BatchStatementResponse, out: &mut Vec<u8>) {
 
 fn error(error: &Error, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
-    object.text("Code", code(error));
+    object.text("Code", code(error.exception()));
     object.text("Message", error.to_string());
     if let Error::ConditionalCheckFailed { item: Some(item) } = error {
         object.item("Item", item);
     }
     object.end();
-}
-
-/// The short name of an exception.
-fn code(error: &Error) -> &'static str {
-    match error.exception() {
-        VALIDATION => "ValidationError",
-        "ThrottlingException" => "ThrottlingError",
-        exception => exception.strip_suffix("Exception").unwrap_or(exception),
-    }
 }
 
 fn read_response(json: Json<'_>) -> Result<BatchStatementResponse, Error> {

@@ -14,6 +14,16 @@ pub const VALIDATION: &str = "ValidationException";
 /// Of a failure that is not the request's.
 pub const INTERNAL: &str = "InternalServerError";
 
+/// The short name of an exception, which reasons and statements have as their `Code`.
+#[must_use]
+pub fn code(exception: &'static str) -> &'static str {
+    match exception {
+        VALIDATION => "ValidationError",
+        "ThrottlingException" => "ThrottlingError",
+        exception => exception.strip_suffix("Exception").unwrap_or(exception),
+    }
+}
+
 const NOT_FOUND: &str = "ResourceNotFoundException";
 
 impl Error {

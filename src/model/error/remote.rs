@@ -107,17 +107,7 @@ impl RemoteError {
         NAMES.iter().find(|(name, _)| *name == self.exception).map_or(RemoteCause::Failed, |(_, cause)| *cause)
     }
 
-    /// `Code` of a reason why a transaction was cancelled.
-    #[must_use]
-    pub fn reason_code(&self) -> &'static str {
-        match self.exception {
-            VALIDATION => "ValidationError",
-            "ThrottlingException" => "ThrottlingError",
-            exception => exception.strip_suffix("Exception").unwrap_or(exception),
-        }
-    }
-
-    /// The same from its code.
+    /// What a service said of a part of a request, by its `Code`: see [`code`](super::exception::code).
     #[must_use]
     pub fn of_reason(code: &str, message: impl Into<String>) -> Self {
         let name = match code {
@@ -132,6 +122,7 @@ impl RemoteError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::exception;
     use super::*;
 
     #[test]
@@ -150,7 +141,7 @@ mod tests {
     #[test]
     fn codes_of_reasons_are_exceptions() {
         for code in ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "ValidationError"] {
-            assert_eq!(RemoteError::of_reason(code, "x").reason_code(), code);
+            assert_eq!(exception::code(RemoteError::of_reason(code, "x").exception), code);
         }
     }
 }

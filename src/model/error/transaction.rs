@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, RemoteError, StatementError, Throttled};
+use super::{Error, RemoteError, StatementError, Throttled, exception};
 use crate::model::item::Item;
 
 /// A transaction that is refused as a whole: ValidationException.
@@ -49,7 +49,7 @@ impl CancellationReason {
             Self::DuplicateItem => "DuplicateItem",
             Self::Throttled(throttled) if throttled.is_provisioned => "ProvisionedThroughputExceeded",
             Self::Throttled(_) => "ThrottlingError",
-            Self::Remote(error) => error.reason_code(),
+            Self::Remote(error) => exception::code(error.exception),
             Self::ValidationError(_) => "ValidationError",
         }
     }
