@@ -94,7 +94,8 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
     let notifier = Notifier::new(device, options.notify_timeout)?;
-    view.kernel_cache().mounted(Arc::new(notifier), mountpoint::remains(&mountpoint));
+    let tell = move |invalidations, wait, ended, then| notifier.invalidate(invalidations, wait, ended, then);
+    view.kernel_cache().mounted(Arc::new(tell), mountpoint::remains(&mountpoint));
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();
     let of_session = Arc::clone(&when_finished);

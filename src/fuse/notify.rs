@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::database::pool::{Pool, WithoutThread};
-use crate::fs::view::{Invalidation, Kernel, Name};
+use crate::fs::view::{Invalidation, Name};
 use crate::model::api::{Then, WaitPolicy};
 use crate::store::KEEP;
 
@@ -127,8 +127,9 @@ fn call(then: &Waiting) {
     }
 }
 
-impl Kernel for Notifier {
-    fn invalidate(&self, invalidations: Vec<Invalidation>, wait: WaitPolicy, ended: Then, then: Then) {
+impl Notifier {
+    /// Tells the kernel all of these, then calls `ended`; calls `then` when nothing can be seen that is over, or when `wait` is. Never blocks.
+    pub fn invalidate(&self, invalidations: Vec<Invalidation>, wait: WaitPolicy, ended: Then, then: Then) {
         let waiting = Arc::new(Mutex::new(Some(then)));
         let until = match wait {
             WaitPolicy::Long => Some(LONG),
@@ -141,9 +142,7 @@ impl Kernel for Notifier {
         }
         self.tell_all(invalidations, ended, waiting);
     }
-}
 
-impl Notifier {
     fn tell_all(&self, invalidations: Vec<Invalidation>, ended: Then, waiting: Waiting) {
         let (tell, names) = (Arc::clone(&self.tell), Arc::clone(&self.names));
         self.attributes.run(Box::new(move || {

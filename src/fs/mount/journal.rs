@@ -60,6 +60,13 @@ impl std::fmt::Debug for Missed {
 }
 
 impl Failed {
+    /// The failure of a call now, explained by this text.
+    #[must_use]
+    pub fn new(caller: Caller, operation: &'static str, path: String, error: &FsError, text: String) -> Self {
+        let (errno, exception) = (error.errno().name(), error.exception());
+        Self { operation, path, errno, exception, text, time_ms: now_ms(), thread: caller.pid }
+    }
+
     /// The text of `.ddb/errors/last`, at a time in milliseconds since the epoch. Its length does not depend on that time.
     #[must_use]
     pub fn render(&self, now_ms: u64) -> String {

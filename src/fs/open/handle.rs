@@ -154,7 +154,7 @@ impl Handles {
 
     #[must_use]
     pub fn get(&self, number: u64) -> Option<Arc<Handle>> {
-        self.open.read().get(&number).map(|opened| Arc::clone(&opened.handle))
+        Some(Arc::clone(&self.opened(number)?.handle))
     }
 
     /// The handles of an inode, the last one opened first: a shell that opens the same file again asks about that. Looks at every handle.
@@ -190,7 +190,7 @@ impl Handles {
     /// The inode that a handle is of.
     #[must_use]
     pub fn ino(&self, number: u64) -> Option<u64> {
-        self.open.read().get(&number).map(|opened| opened.ino)
+        Some(self.opened(number)?.ino)
     }
 
     fn opened(&self, number: u64) -> Option<Arc<Opened>> {

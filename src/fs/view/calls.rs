@@ -85,10 +85,10 @@ impl TimedCall {
             view.host.record(self.caller, self.operation, path, Failure { error: error.clone(), report: error.explanation() });
             return;
         }
-        let (errno, exception, time_ms) = (error.errno().name(), error.exception(), now_ms());
-        let failed = Failed { operation: self.operation, path, errno, exception, text: error.explanation(), time_ms, thread };
+        let failed = Failed::new(self.caller, self.operation, path, error, error.explanation());
         let name = String::from_utf8_lossy(self.name.as_deref().unwrap_or_default()).into_owned();
-        let missed = Missed { parent: self.ino, name, time_ms, thread, explain: Arc::new(move || Some(failed.clone())) };
+        let missed =
+            Missed { parent: self.ino, name, time_ms: failed.time_ms, thread, explain: Arc::new(move || Some(failed.clone())) };
         view.mount.journal.miss(view.mount.last.session(thread), missed);
     }
 }

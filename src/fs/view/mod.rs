@@ -25,7 +25,7 @@ mod rename;
 
 pub use calls::TimedCall;
 pub use io::RangeEnd;
-pub use kernel_cache::{Invalidation, Kernel, KernelCache, Name};
+pub use kernel_cache::{Invalidation, KernelCache, Name};
 pub use open::Created;
 pub use rename::RenameFlags;
 

@@ -50,35 +50,32 @@ fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
     let (left, right) = text.split_at(at);
     let line_start = left.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let line_end = right.iter().position(|&byte| byte == b'\n').unwrap_or(right.len());
-    let before = last_columns(&left[line_start..], COLUMNS_BEFORE);
-    let after = first_columns(&right[..line_end], COLUMNS_AFTER);
+    let before = fitting(&left[line_start..], COLUMNS_BEFORE, true);
+    let after = fitting(&right[..line_end], COLUMNS_AFTER, false);
     lines.push_str(&format!("{INDENT}{before}{after}\n"));
     lines.push_str(&format!("{INDENT}{}^ {}\n", " ".repeat(before.chars().count()), printable(&error.to_string())));
 }
 
-/// The last part of `bytes` that fits, escaped.
-fn last_columns(bytes: &[u8], columns: usize) -> String {
-    let window = &bytes[bytes.len().saturating_sub(4 * columns)..];
-    let cells = cells(window);
+/// The part of `bytes` that fits, escaped: its end where that is what counts, else its beginning.
+fn fitting(bytes: &[u8], columns: usize, is_end: bool) -> String {
+    let length = bytes.len().min(4 * columns);
+    let mut cells = cells(if is_end { &bytes[bytes.len() - length..] } else { &bytes[..length] });
+    if is_end {
+        cells.reverse();
+    }
     let mut used = 0;
-    let fitting = cells.iter().rev().take_while(|cell| fits(cell, &mut used, columns)).count();
-    let shown = cells[cells.len() - fitting..].concat();
-    if fitting < cells.len() || window.len() < bytes.len() { format!("{ELLIPSIS}{shown}") } else { shown }
-}
-
-/// The first part of `bytes` that fits, escaped.
-fn first_columns(bytes: &[u8], columns: usize) -> String {
-    let window = &bytes[..bytes.len().min(4 * columns)];
-    let cells = cells(window);
-    let mut used = 0;
-    let fitting = cells.iter().take_while(|cell| fits(cell, &mut used, columns)).count();
-    let shown = cells[..fitting].concat();
-    if fitting < cells.len() || window.len() < bytes.len() { format!("{shown}{ELLIPSIS}") } else { shown }
-}
-
-fn fits(cell: &str, used: &mut usize, columns: usize) -> bool {
-    *used += cell.chars().count();
-    *used <= columns
+    let fits = |cell: &&String| {
+        used += cell.chars().count();
+        used <= columns
+    };
+    let count = cells.iter().take_while(fits).count();
+    let is_cut = count < cells.len() || length < bytes.len();
+    cells.truncate(count);
+    cells.extend(is_cut.then(|| ELLIPSIS.to_string()));
+    if is_end {
+        cells.reverse();
+    }
+    cells.concat()
 }
 
 /// What is printed for each character, or for each byte that is none.

@@ -113,8 +113,7 @@ impl Host {
     /// Keeps a failed call for `.ddb/errors/last`, with a report of its own or what the error says.
     pub fn record(&self, caller: Caller, operation: &'static str, path: String, failure: Failure) -> FsError {
         let Failure { error, report } = failure;
-        let (errno, exception) = (error.errno().name(), error.exception());
-        let failed = Failed { operation, path, errno, exception, text: report, time_ms: now_ms(), thread: caller.pid };
+        let failed = Failed::new(caller, operation, path, &error, report);
         if self.rm_guard.follows_veto(caller, &failed.path) {
             self.mount.journal.append(failed);
         } else {

@@ -19,7 +19,6 @@
 //! Who is refused a write hears which attributes somebody else changed, and who that was: for that the texts that were read of late are
 //! kept by their versions.
 
-use std::fmt;
 use std::time::Instant;
 
 use foldhash::HashMap;
@@ -273,7 +272,7 @@ impl ReadVersions {
         let (before, after) = (self.item(since)?, plain_json::parse(text).ok()?);
         let schema = mount.schema(table).ok()?;
         let is_key = |name: &str| schema.key.attributes().any(|key| key.name == name);
-        Some(Difference::of(&before, &after, &is_key).to_string())
+        Some(difference(&before, &after, &is_key))
     }
 }
 
@@ -364,47 +363,28 @@ impl Noted {
     }
 }
 
-/// Which attributes are not the same.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Difference<'i> {
-    changed: Vec<&'i str>,
-    added: Vec<&'i str>,
-    removed: Vec<&'i str>,
-}
-
 fn deleted_report(writer: &str) -> String {
     let hint = "write the text to a new file of that name; with -o lww the last writer wins. The item stays deleted.";
     format!("  the item was deleted by {writer} since it was read\n  hint: {hint}\n")
 }
 
-impl<'i> Difference<'i> {
-    /// A written text may lack the attributes of the key, which the name says.
-    fn of(before: &'i Item, after: &'i Item, is_key: &dyn Fn(&str) -> bool) -> Self {
-        let mut difference = Self::default();
-        for (name, value) in after.0.iter().filter(|(name, _)| !is_key(name)) {
-            match before.get(name) {
-                None => difference.added.push(name),
-                Some(old) if old != value => difference.changed.push(name),
-                Some(_) => {}
-            }
-        }
-        let removed = before.0.keys().filter(|name| !is_key(name) && after.get(name).is_none());
-        difference.removed.extend(removed.map(String::as_str));
-        difference
-    }
-}
-
-impl fmt::Display for Difference<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [("another value", &self.changed), ("new", &self.added), ("gone", &self.removed)];
-        let parts = parts.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
-            let more = names.len().saturating_sub(NAMES_MAX);
-            let shown = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
-            if more == 0 { format!("{what}: {shown}") } else { format!("{what}: {shown} and {more} more") }
-        });
-        let parts: Vec<String> = parts.collect();
-        f.write_str(&if parts.is_empty() { "nothing differs any more".to_owned() } else { parts.join("; ") })
-    }
+/// Which attributes are not the same. A written text may lack those of the key, which the name says.
+fn difference(before: &Item, after: &Item, is_key: &dyn Fn(&str) -> bool) -> String {
+    let of = |item: &'_ Item, differs: &dyn Fn(&str, &AttributeValue) -> bool| -> Vec<String> {
+        item.0.iter().filter(|(name, value)| !is_key(name) && differs(name, value)).map(|(name, _)| name.clone()).collect()
+    };
+    let parts = [
+        ("another value", of(after, &|name, value| before.get(name).is_some_and(|old| old != value))),
+        ("new", of(after, &|name, _| before.get(name).is_none())),
+        ("gone", of(before, &|name, _| after.get(name).is_none())),
+    ];
+    let parts = parts.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
+        let more = names.len().saturating_sub(NAMES_MAX);
+        let shown = names[..names.len() - more].join(", ");
+        if more == 0 { format!("{what}: {shown}") } else { format!("{what}: {shown} and {more} more") }
+    });
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { "nothing differs any more".to_owned() } else { parts.join("; ") }
 }
 
 #[cfg(test)]
@@ -527,7 +507,7 @@ mod tests {
         let check = |before: &str, after: &str, expected: &str| {
             let item = |text: &str| plain_json::parse(text.as_bytes()).unwrap();
             let (before, after) = (item(before), item(after));
-            assert_eq!(Difference::of(&before, &after, &|name| name == "id").to_string(), expected);
+            assert_eq!(difference(&before, &after, &|name| name == "id"), expected);
         };
         check(r#"{"a":1,"b":1,"c":1}"#, r#"{"id":"x","a":2,"b":1,"d":1}"#, "another value: a; new: d; gone: c");
         check(r#"{"a":1}"#, r#"{"id":"x","a":1.0}"#, "nothing differs any more");

@@ -95,7 +95,7 @@ impl KernelCache {
         }
         let inodes = Arc::clone(&self.inodes);
         let ended: Then = Box::new(move || marks.into_iter().for_each(|(ino, mark)| inodes.ended(ino, mark)));
-        kernel.invalidate(invalidations, wait, ended, then);
+        kernel(invalidations, wait, ended, then);
     }
 
     /// Lets the kernel drop the oldest of what it knows when that is too much: on another thread, as it takes a while.

@@ -59,8 +59,8 @@ pub struct KernelCache {
     /// The mount goes, or is gone.
     is_over: AtomicBool,
     is_evicting: AtomicBool,
-    /// Who tells the kernel, while there is a mount.
-    kernel: RwLock<Option<Arc<dyn Kernel>>>,
+    /// While there is a mount.
+    kernel: RwLock<Option<TellKernel>>,
     /// What is there as long as the kernel may keep anything.
     remains: OnceLock<PathBuf>,
     /// This as the database knows it, while it is on.
@@ -74,10 +74,10 @@ impl std::fmt::Debug for KernelCache {
     }
 }
 
-/// The cache as the lease's holder. Weak: the store holds it.
-struct LeaseHolder(Weak<KernelCache>);
+/// The cache as the store and the database hold it: it has the lease, and hears of commits.
+struct Held(Weak<KernelCache>);
 
-impl Keeper for LeaseHolder {
+impl Keeper for Held {
     fn begin(&self) {
         if let Some(cache) = self.0.upgrade() {
             cache.begin();
@@ -95,10 +95,7 @@ impl Keeper for LeaseHolder {
     }
 }
 
-/// The cache as it hears of commits. Weak: the database holds it.
-struct Commits(Weak<KernelCache>);
-
-impl CommitObserver for Commits {
+impl CommitObserver for Held {
     fn committed(&self, committed: &Arc<Committed>, then: Then) {
         match self.0.upgrade() {
             Some(cache) => cache.end_what_changed(committed, then),
@@ -137,7 +134,7 @@ impl KernelCache {
     }
 
     /// The view is mounted: who tells the kernel, and a file that is there as long as the kernel may keep anything.
-    pub fn mounted(&self, kernel: Arc<dyn Kernel>, remains: Option<PathBuf>) {
+    pub fn mounted(&self, kernel: TellKernel, remains: Option<PathBuf>) {
         *self.kernel.write() = Some(kernel);
         if let Some(remains) = remains {
             let _ = self.remains.set(remains);
@@ -153,7 +150,7 @@ impl KernelCache {
             // A text that is forgotten ends no version, and nobody would tell the kernel that the size is another.
             return Ok(());
         }
-        self.host.mount().db.keep_alone(Arc::new(LeaseHolder(self.me.clone())))
+        self.host.mount().db.keep_alone(Arc::new(Held(self.me.clone())))
     }
 
     /// The mount is to go: its kernel keeps nothing any more, and will not.
@@ -168,7 +165,7 @@ impl KernelCache {
     }
 
     fn begin(&self) {
-        let commits: Arc<dyn CommitObserver> = Arc::new(Commits(self.me.clone()));
+        let commits: Arc<dyn CommitObserver> = Arc::new(Held(self.me.clone()));
         // The lock is held so that the end of the mount finds the observer.
         let mut observer = self.observer.lock();
         if observer.is_some() || self.is_over.load(Ordering::SeqCst) {
@@ -249,11 +246,9 @@ impl Invalidation {
     }
 }
 
-/// Who tells the kernel.
-pub trait Kernel: Send + Sync {
-    /// Tells it all of these, then calls `ended`; calls `then` when nothing can be seen that is over, or when `wait` is. Never blocks.
-    fn invalidate(&self, invalidations: Vec<Invalidation>, wait: WaitPolicy, ended: Then, then: Then);
-}
+/// Tells the kernel all of these, then calls the first; calls the second when nothing can be seen that is over, or when the wait is. Never
+/// blocks.
+pub type TellKernel = Arc<dyn Fn(Vec<Invalidation>, WaitPolicy, Then, Then) + Send + Sync>;
 
 /// What was done so far, for `.ddb/stats.json`.
 #[derive(Debug, Default)]
