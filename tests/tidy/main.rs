@@ -1,5 +1,5 @@
 //! Rules of the source text that no compiler checks: the import direction of the layers, where outside crates may be used, the
-//! length of files, circles of files, nothing left to be written, no paths of one machine.
+//! length of files, circles of files, the weight of layers, nothing left to be written, no paths of one machine.
 
 // Helpers of tests may fail as tests do.
 #![allow(clippy::expect_used)]
@@ -8,6 +8,7 @@ mod circles;
 mod citations;
 mod requirements;
 mod tokens;
+mod weight;
 
 use std::collections::BTreeSet;
 use std::fmt;
