@@ -1,4 +1,4 @@
-//! The connections at a time, at most [`CONNECTIONS_MAX`]: the longest idle one gives way to a new one. Each gives up on a peer that is
+//! The connections at a time, at most `CONNECTIONS_MAX`: the longest idle one gives way to a new one. Each gives up on a peer that is
 //! silent where it should speak, or does not take its answer.
 //!
 //! The reading side knows four phases. A new connection and one that has begun a request head have [`Timeouts::head`] for the

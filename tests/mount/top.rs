@@ -141,7 +141,7 @@ fn tables_may_go_while_it_is_looked_and_the_daemon_too() {
             { "run": format!("rmdir {}/Cold", mount.point().display()) }, { "wait": "2 of 2 tables" }, { "gone": "Cold" },
             { "run": format!("kill -STOP {}", mount.pid()) }, { "wait": "no answer for" },
             { "run": format!("kill -CONT {}", mount.pid()) }, { "gone": "no answer for" },
-            { "run": format!("kill -KILL {}", mount.pid()) }, { "wait": "is gone; clear the dead mount" },
+            { "run": format!("kill -KILL {}", mount.pid()) }, { "wait": "is gone" },
             { "type": "q" },
         ]),
     );

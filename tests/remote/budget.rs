@@ -153,7 +153,7 @@ fn failed_conditions_cost_and_throttled_requests_are_counted() {
     let server = server();
     let proxy = Proxy::before(server.local_addr());
     let throttled = Trouble::Answer(400, r#"{"__type":"x#ThrottlingException","message":"Slow down."}"#);
-    let impatient = Meter::new(Arc::new(service(&proxy.url(), Duration::from_millis(200))), FREE, prices::built_in());
+    let impatient = Meter::new(Arc::new(service(&proxy.url(), Duration::from_secs(4))), FREE, prices::built_in());
     let mut body = put("Rex", 1);
     body["ConditionExpression"] = "attribute_exists(p)".into();
     assert!(matches!(call(&impatient, "PutItem", &body), Err(Error::ConditionalCheckFailed { .. })));
