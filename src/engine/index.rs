@@ -64,7 +64,8 @@ impl<'t> IndexView<'t> {
     pub fn entry_with_key<'i>(&self, item: &'i Item, base: &Key) -> Option<IndexEntry<'i>> {
         let partition = values_of(&self.index.partition, item)?;
         let sort = values_of(&self.index.sort, item)?;
-        if KeyFault::of(self.index, item).is_some() {
+        let keys = key_roles(self.index).zip(partition.iter().chain(&sort).copied());
+        if KeyFault::first(keys, |_| true).is_some() {
             return None;
         }
         let address = self.address(&partition, &sort, base);
@@ -118,6 +119,12 @@ impl<'t> IndexView<'t> {
     }
 }
 
+/// The key attributes of an index, the partition's first.
+fn key_roles(index: &IndexSchema) -> impl Iterator<Item = (&KeyAttribute, KeyRole)> {
+    let partition = index.partition.iter().map(|attribute| (attribute, KeyRole::Partition));
+    partition.chain(index.sort.iter().map(|attribute| (attribute, KeyRole::Sort)))
+}
+
 /// The item's values of these attributes, if it has all.
 pub fn values_of<'i>(attributes: &[KeyAttribute], item: &'i Item) -> Option<Vec<&'i AttributeValue>> {
     attributes.iter().map(|attribute| item.get(&attribute.name)).collect()
@@ -139,7 +146,7 @@ pub fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
 /// [`KeyError`] naming index and attribute; `ItemTooLarge` when the item with its local index entries is.
 pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
     for view in by_name(table) {
-        check_index_keys(view.index, item, &|_| true)?;
+        check_index_keys(view.index, item, |_| true)?;
     }
     if fits_with_local_entries(table, item) { Ok(()) } else { Err(ValueError::ItemTooLarge.into()) }
 }
@@ -150,7 +157,7 @@ pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
 /// [`KeyError`] for a wrong type, else [`UpdateError`].
 pub fn check_update(table: &TableEntry, old: &Item, new: &Item) -> Result<(), Error> {
     for view in by_name(table) {
-        check_index_keys(view.index, new, &|name| old.get(name) != new.get(name)).map_err(|error| match error {
+        check_index_keys(view.index, new, |name| old.get(name) != new.get(name)).map_err(|error| match error {
             KeyError::IndexEmptyString { .. } => UpdateError::IndexEmptyString.into(),
             KeyError::IndexEmptyBinary { .. } => UpdateError::IndexEmptyBinary.into(),
             KeyError::PartitionTooLarge | KeyError::SortTooLarge => UpdateError::IndexTooLarge.into(),
@@ -185,12 +192,17 @@ fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
 /// [`KeyError`] for the first that is there and cannot be one.
 #[cfg(test)]
 pub fn check_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
-    check_index_keys(index, item, &|_| true)
+    check_index_keys(index, item, |_| true)
 }
 
 /// The keys of an index in an item, as far as `checked` names them.
-fn check_index_keys(index: &IndexSchema, item: &Item, checked: &dyn Fn(&str) -> bool) -> Result<(), KeyError> {
-    KeyFault::first(index, item, checked).map_or(Ok(()), |fault| Err(fault.error(index)))
+fn check_index_keys(index: &IndexSchema, item: &Item, checked: impl Fn(&str) -> bool) -> Result<(), KeyError> {
+    KeyFault::first(keys_in(index, item), checked).map_or(Ok(()), |fault| Err(fault.error(index)))
+}
+
+/// The key attributes of an index that an item has, with their values.
+fn keys_in<'a>(index: &'a IndexSchema, item: &'a Item) -> impl Iterator<Item = ((&'a KeyAttribute, KeyRole), &'a AttributeValue)> {
+    key_roles(index).filter_map(|key| Some((key, item.get(&key.0.name)?)))
 }
 
 /// A value that cannot be a key of an index: of another type, empty or too large.
@@ -207,15 +219,15 @@ impl<'a> KeyFault<'a> {
     /// The first value that cannot be a key.
     #[must_use]
     pub fn of(index: &'a IndexSchema, item: &'a Item) -> Option<Self> {
-        Self::first(index, item, &|_| true)
+        Self::first(keys_in(index, item), |_| true)
     }
 
-    fn first(index: &'a IndexSchema, item: &'a Item, checked: &dyn Fn(&str) -> bool) -> Option<Self> {
+    fn first(
+        keys: impl Iterator<Item = ((&'a KeyAttribute, KeyRole), &'a AttributeValue)>,
+        checked: impl Fn(&str) -> bool,
+    ) -> Option<Self> {
         let mut sort_bytes = 0;
-        let partition = index.partition.iter().map(|attribute| (attribute, KeyRole::Partition));
-        let sort = index.sort.iter().map(|attribute| (attribute, KeyRole::Sort));
-        for (attribute, role) in partition.chain(sort) {
-            let Some(value) = item.get(&attribute.name) else { continue };
+        for ((attribute, role), value) in keys {
             let before = if role == KeyRole::Sort { sort_bytes } else { 0 };
             let bytes = before + key_bytes(value);
             if role == KeyRole::Sort {

@@ -74,10 +74,10 @@ impl Plan {
             Self::Guard(guard) => guard,
         };
         guard.check(stored)?;
+        debug_assert!(!matches!(action, Action::Update(_)), "an update without its plan");
         Ok(match action {
             Action::Put(item) => Outcome::Put(item),
             Action::Delete(_) => Outcome::Deleted,
-            // An update has its plan, see above.
             Action::Check(_) | Action::Update(_) => Outcome::Kept,
         })
     }
