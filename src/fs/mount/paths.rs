@@ -3,7 +3,7 @@
 use super::Mount;
 use crate::fs::{
     node::{
-        Node, base,
+        Kind, Node, base,
         ino::{self, Tag},
     },
     path::{ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME, kind_name, names, table_name},
@@ -126,5 +126,5 @@ fn above_query(path: &QueryPath) -> u64 {
 
 /// Of `queries/`, which is named by its path.
 fn queries_ino(table: &TableName) -> u64 {
-    ino::alone(Tag::Special, format!("{}/{QUERIES_NAME}", table_name(table)).as_bytes())
+    ino::special(Kind::Directory, &format!("{}/{QUERIES_NAME}", table_name(table)))
 }

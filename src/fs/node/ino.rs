@@ -11,6 +11,7 @@
 
 use siphasher::sip::SipHasher13;
 
+use super::attr::Kind;
 use crate::codec::key;
 use crate::fs::{
     prelude::*,
@@ -85,6 +86,18 @@ pub fn alone(tag: Tag, own: &[u8]) -> u64 {
     data(&bytes)
 }
 
+/// Of what is beside tables, items and queries. Another kind has another number: it may be in the place of one that was removed and is
+/// held, and Linux answers EIO for an inode whose kind changes.
+#[must_use]
+pub fn special(kind: Kind, identity: &str) -> u64 {
+    let tag = match kind {
+        Kind::File => Tag::Special,
+        Kind::Directory => Tag::SpecialDirectory,
+        Kind::Symlink => Tag::SpecialLink,
+    };
+    alone(tag, identity.as_bytes())
+}
+
 /// Of `X.base` beside an index entry.
 #[must_use]
 pub fn base_link(source: &Source, key: &EntryKey) -> u64 {
@@ -129,6 +142,8 @@ pub enum Tag {
     DraftFolder,
     AliasFolder,
     Special,
+    SpecialDirectory,
+    SpecialLink,
 }
 
 const ROLE_BITS: u32 = 4;

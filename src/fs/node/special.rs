@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     attr::Kind,
-    ino::{self, Role, Tag},
+    ino::{self, Role},
 };
 use crate::fs::{path::table_name, prelude::*};
 
@@ -123,17 +123,10 @@ impl Special {
         self.identity.as_deref().unwrap_or(&self.path)
     }
 
-    /// The inode number. What is of another kind has another: it may be in the place of one that was removed and is held, and
-    /// Linux answers EIO for an inode whose kind changes.
+    /// The inode number.
     #[must_use]
     pub fn ino(&self) -> u64 {
-        // No name has these.
-        let kind = match self.kind {
-            Kind::File => "",
-            Kind::Directory => "/",
-            Kind::Symlink => "\0",
-        };
-        ino::alone(Tag::Special, format!("{}{kind}", self.identity()).as_bytes())
+        ino::special(self.kind, self.identity())
     }
 
     /// The table or index it belongs to.
