@@ -57,8 +57,10 @@ fn sleeps(process: u32, thread: &str) -> Vec<(String, u64)> {
 /// ended looks no more.
 #[track_caller]
 pub fn until_looked(process: u32, thread: &str, times: u64) {
-    let before = sleeps(process, thread);
-    assert!(!before.is_empty(), "process {process} has no thread {thread}");
+    // It may begin only when there is something to look for.
+    let before = until_some(&format!("process {process} has a thread {thread}"), || {
+        Some(sleeps(process, thread)).filter(|threads| !threads.is_empty())
+    });
     until(&format!("{thread} looks {times} times"), || {
         let now = sleeps(process, thread);
         before.iter().all(|(id, count)| now.iter().find(|(other, _)| other == id).is_none_or(|(_, more)| *more >= count + times))
