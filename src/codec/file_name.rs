@@ -360,4 +360,5 @@ pub enum NameFault {
 }
 
 #[cfg(test)]
+#[path = "file_name_tests.rs"]
 mod tests;

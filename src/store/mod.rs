@@ -17,6 +17,7 @@ mod worker;
 mod writer;
 
 #[cfg(test)]
+#[path = "store_tests.rs"]
 mod tests;
 
 use std::ops::{Bound, ControlFlow};

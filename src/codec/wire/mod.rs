@@ -49,6 +49,7 @@ pub use write::Context;
 #[cfg(test)]
 mod round_trips;
 #[cfg(test)]
+#[path = "../wire_tests.rs"]
 mod tests;
 
 /// A body that is no request; `Display` is the service's text.

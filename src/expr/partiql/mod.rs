@@ -206,4 +206,5 @@ fn column_name(path: &DocumentPath) -> String {
 }
 
 #[cfg(test)]
+#[path = "../partiql_tests.rs"]
 mod tests;

@@ -364,4 +364,5 @@ fn term(operand: Operand<'_>) -> Result<Term, ExpressionFault> {
 }
 
 #[cfg(test)]
+#[path = "../update_tests.rs"]
 mod tests;

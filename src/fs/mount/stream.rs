@@ -294,4 +294,5 @@ mod line_tests {
 }
 
 #[cfg(test)]
+#[path = "stream_tests.rs"]
 mod tests;

@@ -396,4 +396,5 @@ impl<T: Target> TextWriter<T> {
 }
 
 #[cfg(test)]
+#[path = "text_writer_tests.rs"]
 mod tests;

@@ -9,6 +9,7 @@ pub mod data;
 mod lane;
 mod strip;
 #[cfg(test)]
+#[path = "../heat_svg_tests.rs"]
 mod tests;
 
 use canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, counted, rate};
