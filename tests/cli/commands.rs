@@ -247,10 +247,7 @@ fn umount_ends_readers_that_wait() {
         let links = std::fs::read_dir(&files).unwrap().map_while(Result::ok);
         links.filter_map(|link| std::fs::read_link(link.path()).ok()).any(|target| target.ends_with("Pets/stream/follow"))
     };
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !has_opened() {
-        assert!(std::time::Instant::now() < deadline, "cat does not open its file");
-    }
+    until("cat opens its file", has_opened);
     let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
     // The working directory of cat is the mount: it must be gone for the mount to be.
     assert!(follow.wait().unwrap().success() && status.success(), "{status}");

@@ -1,9 +1,9 @@
 //! Tags, resource policies, limits (docs/dynamodb.md 18).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
+use crate::support::wait::until_ok;
 use ddbfs::engine::account::AccountRecord;
 use ddbfs::engine::streams::StreamPolicy;
 use ddbfs::store::Store;
@@ -186,11 +186,10 @@ fn a_table_is_named_by_its_arn_everywhere_and_shown_so() {
     // A table that is being read cannot be deleted.
     let request = json!({ "BackupArn": backup["BackupDetails"]["BackupArn"] });
     let status = || control.ok("DescribeBackup", request.clone())["BackupDescription"]["BackupDetails"]["BackupStatus"].clone();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while status() != "AVAILABLE" {
-        assert!(Instant::now() < deadline, "{}", status());
-        std::thread::yield_now();
-    }
+    until_ok("the backup is available", || match status() {
+        Value::String(status) if status == "AVAILABLE" => Ok(()),
+        other => Err(other.to_string()),
+    });
     control.database.engine().run_background_work().unwrap();
     assert_eq!(control.ok("DeleteTable", json!({ "TableName": arn }))["TableDescription"]["TableName"], json!("Tab"));
 }

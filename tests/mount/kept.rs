@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use ddbfs::model::TableName;
 use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest};
@@ -13,6 +12,7 @@ use serde_json::Value;
 
 use crate::support::daemon;
 use crate::support::mounted::{Mount, create_table, memory, put};
+use crate::support::wait::until_ok;
 
 const DOCUMENT: &str = include_str!("../../docs/filesystem.md");
 
@@ -60,14 +60,10 @@ pub fn cost(mount: &Path, path: &Path) -> u64 {
 
 /// Waits until a hundred looks cost next to nothing. What the kernel is to forget first, a thread beside the calls tells it when it can.
 fn becomes_kept(mount: &Path, path: &Path) {
-    let patience = Instant::now() + Duration::from_secs(60);
-    loop {
-        let cost = cost(mount, path);
-        if cost < KEPT_MAX {
-            return;
-        }
-        assert!(Instant::now() < patience, "{}: {cost} requests for 100 looks", path.display());
-    }
+    until_ok("it is kept", || match cost(mount, path) {
+        ..KEPT_MAX => Ok(()),
+        cost => Err(format!("{}: {cost} requests for 100 looks", path.display())),
+    });
 }
 
 /// What stat shows.

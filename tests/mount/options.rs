@@ -4,10 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::daemon;
 use crate::support::daemon::{DDBFS, Mount, bash_in, texts};
+use crate::support::wait::until_ok;
 
 fn mounted(options: &str) -> Mount {
     let mut mount = Mount::with_samples();
@@ -197,15 +197,11 @@ fn another_user_does_not_open_all_files_there_is_room_for() {
     };
     [nobody, root].into_iter().for_each(end);
     // What was held is free again, once the kernel has told of each file that it is closed.
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
+    until_ok("as many are open again", || {
         let (nobody, again) = open_all("65534");
         end(nobody);
-        if opened(&again) >= opened(&of_nobody) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{again} and not {of_nobody}");
-    }
+        if opened(&again) >= opened(&of_nobody) { Ok(()) } else { Err(format!("{again} and not {of_nobody}")) }
+    });
 }
 
 /// A shell function that unmounts `mnt`: while the prompt hook of another shell reads a mount, it is busy.

@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::mounted;
 use crate::support::mounted::{Mount, create_table, memory, put};
+use crate::support::wait::{until, until_ok, until_some};
 use ddbfs::protocol;
 use serde_json::Value;
 
@@ -189,10 +190,10 @@ fn ttl_is_shown_and_set() {
     // Far away, in the order of their times; one without a time, one that is no time.
     mount.sh("for i in 3 1 2; do echo \"{\\\"expiresAt\\\":490000000$i}\" > Flat/items/k$i.json; done; echo '{}' > Flat/items/no.json; echo '{\"expiresAt\":\"x\"}' > Flat/items/text.json").ok();
     mount.sh("echo enable expiresAt > Flat/ttl").ok();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while shown()["status"] != "ENABLED" {
-        assert!(Instant::now() < deadline, "{}", shown());
-    }
+    until_ok("it is enabled", || match shown() {
+        shown if shown["status"] == "ENABLED" => Ok(()),
+        other => Err(other.to_string()),
+    });
     let next = shown();
     assert_eq!(next["attribute"], "expiresAt");
     let items: Vec<&str> = next["next"].as_array().unwrap().iter().map(|next| next["item"].as_str().unwrap()).collect();
@@ -208,9 +209,7 @@ fn ttl_is_shown_and_set() {
     }
     mount.sh("echo disable > Flat/ttl && jq -r .status Flat/ttl | grep -q DISABL").ok();
     mount.sh("echo enable expiresAt > Flat/ttl && echo '{\"expiresAt\":1700000000}' > Flat/items/over.json").ok();
-    while mount.sh("ls Flat/items").ok().contains("over") {
-        assert!(Instant::now() < deadline, "an item whose time is over stays");
-    }
+    until("an item whose time is over goes", || !mount.sh("ls Flat/items").ok().contains("over"));
     println!("ttl: shown, enabled, what goes next, refusals, disabled; an item went");
     mount.end();
 }
@@ -223,11 +222,9 @@ fn the_access_log_tells_each_call_while_it_is_read() {
     let (sender, lines) = std::sync::mpsc::channel();
     let out = BufReader::new(child.stdout.take().unwrap());
     std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-    let deadline = Instant::now() + Duration::from_secs(60);
     let mut seen = String::new();
     // Nobody knows when the log is open.
-    while !(seen.contains("\tread\tFlat/items/a.json\tOK\t") && seen.contains("\tlookup\tFlat/items/none.json\tENOENT\t")) {
-        assert!(Instant::now() < deadline, "{seen}");
+    until_ok("both calls are told", || {
         mount.sh("cat Flat/items/a.json > /dev/null; cat Flat/items/none.json 2> /dev/null; true").ok();
         while let Ok(line) = lines.recv_timeout(Duration::from_millis(300)) {
             assert_eq!(line.split('\t').count(), 6, "{line}");
@@ -235,15 +232,15 @@ fn the_access_log_tells_each_call_while_it_is_read() {
             seen.push_str(&line);
             seen.push('\n');
         }
-    }
+        let is_told = |call| seen.contains(call);
+        let are_told = ["\tread\tFlat/items/a.json\tOK\t", "\tlookup\tFlat/items/none.json\tENOENT\t"].into_iter().all(is_told);
+        if are_told { Ok(()) } else { Err(seen.clone()) }
+    });
     // The way out for a reader that waits; between two reads it does not.
-    let ended = loop {
+    let ended = until_some("the reader ends", || {
         mount.sh("echo release > .ddb/ctl").ok();
-        if let Some(ended) = child.try_wait().unwrap() {
-            break ended;
-        }
-        assert!(Instant::now() < deadline + Duration::from_secs(60), "the reader goes on");
-    };
+        child.try_wait().unwrap()
+    });
     assert!(ended.success());
     assert!(!mount.sh("ls -a .ddb; cat .ddb/ctl").ok().contains("accesslog\n"));
     println!("accesslog: read and lookup with path, result and time; `echo release > .ddb/ctl` ended it");

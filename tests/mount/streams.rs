@@ -51,14 +51,10 @@ impl Reader {
 
     /// The next line, for which `change` is made again and again: nobody knows when the program has opened its file.
     fn next(&self, mut change: impl FnMut()) -> String {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        until_some(&self.name, || {
             change();
-            if let Ok(line) = self.lines.recv_timeout(Duration::from_millis(100)) {
-                return line;
-            }
-            assert!(Instant::now() < deadline, "{} read nothing", self.name);
-        }
+            self.lines.recv_timeout(Duration::from_millis(100)).ok()
+        })
     }
 
     /// A line that says so comes, without another change.

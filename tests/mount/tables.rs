@@ -1,6 +1,7 @@
 //! Tables through the mount: definitions edited as files, plans, guards, clones and restores, with real programs.
 
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, memory};
+use crate::support::wait::until_ok;
 use ddbfs::fs::view::ViewOptions;
 use serde_json::Value;
 
@@ -248,10 +249,10 @@ fn a_table_with_items_survives_every_recursive_delete() {
         // One line for each name in the table's directory, and none for what is below.
         assert!(!deleter.starts_with("rm -r") || refused.lines().count() <= 7, "{refused}");
         // rsync meets queries/ before anything that is vetoed: what it removed there comes back, a moment later.
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while mount.sh("cd Orders/queries && for q in *; do readlink $q; done").out != "../scan\n../query/@pk=u1/count\n" {
-            assert!(std::time::Instant::now() < deadline, "{deleter}: {}", mount.sh("ls Orders/queries").out);
-        }
+        until_ok("the saved queries are back", || {
+            let out = mount.sh("cd Orders/queries && for q in *; do readlink $q; done").out;
+            if out == "../scan\n../query/@pk=u1/count\n" { Ok(()) } else { Err(format!("{deleter}: {out}")) }
+        });
     }
     // Saved queries by themselves may go.
     assert_eq!(mount.sh("rm Orders/queries/some; rm -r Orders/queries 2> /dev/null; ls Orders/queries").ok(), "");

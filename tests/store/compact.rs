@@ -3,9 +3,10 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::daemon::{DDBFS, Mount, check, texts};
+use crate::support::wait::{PATIENCE, until_ok_with};
 use ddbfs::database::Database as _;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
@@ -13,7 +14,6 @@ use ddbfs::model::TableName;
 use ddbfs::model::api::DeleteTableRequest;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const NEW_FILE: &str = "data.mdb.new";
 
 fn ddbfs(data: &Path, args: &[&str]) -> Output {
@@ -141,15 +141,15 @@ fn a_killed_compact_loses_nothing() {
     for part in 0..PARTS {
         std::fs::copy(&kept, data.join("data.mdb")).unwrap();
         let mut child = Command::new(DDBFS).args(["compact", "--data"]).arg(&data).stdout(Stdio::null()).spawn().unwrap();
-        let deadline = Instant::now() + PATIENCE;
         // In parts of what the new file will be, which is less than a third of the old.
         let is_so_far = || match std::fs::metadata(data.join(NEW_FILE)) {
             Ok(metadata) => metadata.len() >= old_bytes / 3 * part / PARTS,
             Err(_) => data_bytes(&data) != old_bytes,
         };
-        while !is_so_far() && child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < deadline, "part {part}");
-        }
+        until_ok_with("the copy grows", PATIENCE, Duration::ZERO, || {
+            let is_far_enough = is_so_far() || child.try_wait().unwrap().is_some();
+            if is_far_enough { Ok(()) } else { Err(format!("part {part}")) }
+        });
         child.kill().unwrap();
         child.wait().unwrap();
         interrupted += u32::from(data.join(NEW_FILE).exists());

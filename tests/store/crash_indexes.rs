@@ -4,16 +4,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::daemon::{Mount, check, free_address, post};
-use crate::support::wait::moment;
+use crate::support::wait::{moment, until_ok};
 use serde_json::{Value, json};
 
 const KILLS: u64 = 12;
 /// Items before the first backfill: enough for many steps.
 const ITEMS: usize = 4_000;
-const SECONDS_MAX: u64 = 120;
 
 fn call(address: &str, operation: &str, body: &Value) -> Result<Value, String> {
     let answer = post(address, operation, &body.to_string()).map_err(|error| error.to_string())?;
@@ -115,13 +114,14 @@ fn kill_minus_nine_in_any_phase_ends_as_the_projection_of_the_table() {
         assert!(clean, "after kill {round}: {report}");
         mount.start(&["--http", &address]);
     }
-    let end = Instant::now() + Duration::from_secs(SECONDS_MAX);
-    while index(&address).is_none_or(|(status, _)| status != "ACTIVE") {
-        assert!(Instant::now() < end, "the index does not become active: {:?}", index(&address));
-        if index(&address).is_none() {
+    until_ok("the index becomes active", || match index(&address) {
+        Some((status, _)) if status == "ACTIVE" => Ok(()),
+        None => {
             change_index(&address);
+            Err("made again".to_owned())
         }
-    }
+        other => Err(format!("{other:?}")),
+    });
     let expected: BTreeSet<String> = all(&address, None).into_iter().filter(|item| item.contains(r#"{"N":"#)).collect();
     let found = all(&address, Some("by-n"));
     assert!(found.len() > 1_000, "{} entries", found.len());

@@ -5,21 +5,27 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Against a hang alone: no fact takes so long on any machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Between two looks at a fact.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Asks until the answer is the one that is waited for; a panic tells of the last that was not.
 #[track_caller]
-pub fn until_ok<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+pub fn until_ok<T>(what: &str, ask: impl FnMut() -> Result<T, String>) -> T {
+    until_ok_with(what, PATIENCE, LOOK, ask)
+}
+
+/// The same for at most `limit`, with `pause` between two looks: none where the fact lasts for a moment, or asking waits itself.
+#[track_caller]
+pub fn until_ok_with<T>(what: &str, limit: Duration, pause: Duration, mut ask: impl FnMut() -> Result<T, String>) -> T {
+    let deadline = Instant::now() + limit;
     loop {
         match ask() {
             Ok(answer) => return answer,
-            Err(other) => assert!(Instant::now() < deadline, "{what}: not within {} s; {other}", PATIENCE.as_secs()),
+            Err(other) => assert!(Instant::now() < deadline, "{what}: not within {} s; {other}", limit.as_secs()),
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(pause);
     }
 }
 

@@ -1,10 +1,9 @@
 //! The texts of validation of tables and tags (docs/dynamodb.md 11.1, 18.1).
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use super::*;
+use crate::support::wait::until;
 
 /// docs/dynamodb.md 11.1.
 #[test]
@@ -224,9 +223,7 @@ fn a_table_by_its_arn() {
     ] {
         service.check(operation, &request, "OK");
     }
-    // Until the backup has ended.
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while service.outcome("DeleteTable", &named(json!({}))).contains("is being backed up") && Instant::now() < deadline {}
+    until("the backup has ended", || !service.outcome("DeleteTable", &named(json!({}))).contains("is being backed up"));
     service.check("DescribeTable", &named(json!({})), "~ResourceNotFound");
 }
 

@@ -12,13 +12,11 @@ use serde_json::{Value, json};
 use super::names::{MOVING, Name, REMADE};
 use crate::support::daemon::post;
 use crate::support::seeded::Numbers;
-use crate::support::wait::moment;
+use crate::support::wait::{moment, until_ok};
 use crate::support::watchdog::{Pulse, Watchdog};
 
 pub const BUCKETS: u64 = 3;
 pub const COLLECTIONS: [&str; 2] = ["u0", "u1"];
-/// How long a daemon that was killed may be missed.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub struct Field {
@@ -172,16 +170,12 @@ impl Field {
 
     /// The same until somebody says yes, or no for a reason of its own.
     pub fn insist(&self, numbers: &mut Numbers, operation: &str, body: &Value, fine: &str) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.call(numbers, operation, body) {
-                Ok(answer) => return answer,
-                Err(error) if !fine.is_empty() && error.to_string().contains(fine) => return Value::Null,
-                // Killed in the middle, or one process has the table still in its work.
-                Err(error) => assert!(Instant::now() < deadline, "{operation} {body}: {error}"),
-            }
-            moment(Duration::from_millis(10));
-        }
+        until_ok("somebody answers", || match self.call(numbers, operation, body) {
+            Ok(answer) => Ok(answer),
+            Err(error) if !fine.is_empty() && error.to_string().contains(fine) => Ok(Value::Null),
+            // Killed in the middle, or one process has the table still in its work.
+            Err(error) => Err(format!("{operation} {body}: {error}")),
+        })
     }
 
     /// The tables, before anybody reads.
