@@ -15,13 +15,13 @@ use super::lmdb::{get, put};
 use crate::support::daemon::{DDBFS, Mount, texts};
 use crate::support::engine::{n, put as put_item, s};
 use crate::support::own_process;
-use crate::support::wait::{is_all, moment, until, until_looked};
+use crate::support::wait::{PATIENCE, is_all, moment, until, until_looked};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Item;
-use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
+use ddbfs::store::lmdb::{LeaseLimits, LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
-use ddbfs::store::{KEEP, Keeper, Store, StoreError};
+use ddbfs::store::{Keeper, Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DOOR";
 
@@ -31,20 +31,29 @@ const KEEPER_THREAD: &str = "store-door";
 /// What the end of keeping takes, for who does not wait for it to be seen.
 const END: Duration = Duration::from_millis(20);
 
-/// Against a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// What a killed keeper gave out is over soon; a keeper that lives has all the time that a busy machine needs.
+const LIMITS: LeaseLimits = LeaseLimits {
+    keep: Duration::from_millis(300),
+    admission: PATIENCE,
+    look_period: Duration::from_millis(50),
+    hearing: PATIENCE,
+};
 
 fn given_dir() -> Option<PathBuf> {
     std::env::var_os(DIR).map(PathBuf::from)
 }
 
 fn open(dir: &Path) -> Result<LmdbStore, StoreError> {
-    LmdbStore::open(&dir.join("data"), LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() })
+    open_with(dir, LIMITS)
+}
+
+fn open_with(dir: &Path, lease: LeaseLimits) -> Result<LmdbStore, StoreError> {
+    LmdbStore::open(&dir.join("data"), LmdbOptions { map_bytes: 1 << 20, lease, ..LmdbOptions::default() })
 }
 
 /// For one that looks.
 fn open_to_look(dir: &Path) -> LmdbStore {
-    let options = LmdbOptions { map_bytes: 1 << 20, looks_only: true, ..LmdbOptions::default() };
+    let options = LmdbOptions { map_bytes: 1 << 20, looks_only: true, lease: LIMITS, ..LmdbOptions::default() };
     LmdbStore::open(&dir.join("data"), options).unwrap()
 }
 
@@ -207,7 +216,7 @@ fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_an
 
     let store = open(dir.path()).unwrap();
     put(&store, b"key", vec![1]).unwrap();
-    assert!(killed.elapsed() >= KEEP, "written after {:?}", killed.elapsed());
+    assert!(killed.elapsed() >= LIMITS.keep, "written after {:?}", killed.elapsed());
     assert!(!is_marked(dir.path()));
     drop(store);
     let store = open(dir.path()).unwrap();
@@ -230,7 +239,7 @@ fn a_process_that_keeps_after_a_killed_one_begins_when_that_ones_things_are_over
     let killed = Instant::now();
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
-    assert!(killed.elapsed() >= KEEP, "begun after {:?}", killed.elapsed());
+    assert!(killed.elapsed() >= LIMITS.keep, "begun after {:?}", killed.elapsed());
     assert!(is_marked(dir.path()));
     keeper.kill();
 }
@@ -269,7 +278,8 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
     keeper.stop();
-    let Err(StoreError::Io(text)) = open(dir.path()) else { panic!("open beside a keeper") };
+    let soon = LeaseLimits { admission: Duration::from_secs(1), ..LIMITS };
+    let Err(StoreError::Io(text)) = open_with(dir.path(), soon) else { panic!("open beside a keeper") };
     let pid = keeper.child.id();
     assert!(text.starts_with(&format!("process {pid} has it mounted")) && text.contains(&format!("`kill -CONT {pid}`")), "{text}");
     keeper.signal("-CONT");
@@ -304,7 +314,7 @@ fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
     let killed = Instant::now();
     let store = open_to_look(dir.path());
     put(&store, b"key", vec![3]).unwrap();
-    assert!(killed.elapsed() >= KEEP, "written after {:?}", killed.elapsed());
+    assert!(killed.elapsed() >= LIMITS.keep, "written after {:?}", killed.elapsed());
     assert!(!is_marked(dir.path()));
 }
 
@@ -350,7 +360,9 @@ fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_a
     mount.kill();
     println!("{before} bytes, and of the dead mount {:?}", size());
 
-    let database = LocalDatabase::open(Arc::new(open(mount.dir.path()).unwrap()), EngineOptions::default()).unwrap();
+    let database =
+        LocalDatabase::open(Arc::new(open_with(mount.dir.path(), LeaseLimits::default()).unwrap()), EngineOptions::default())
+            .unwrap();
     let longer = "x".repeat(before as usize);
     let fido = Item::from([("AnimalType", s("Dog")), ("Name", s("Fido")), ("Age", n("3")), ("Text", s(&longer))]);
     put_item(&database, "Pets", fido).unwrap();

@@ -4,7 +4,7 @@
 //! does not get its share *knocks*: it touches the file, which the keeper watches. Knocks may get lost, so it knocks again until it is in.
 //!
 //! While something is kept, the file says so. Who finds that on coming in knows that the keeper was killed: nobody can take back what it
-//! gave out, which ends by itself after [`KEEP`], or with what the keeper named as its remains. Reading may begin at once, since what was
+//! gave out, which ends by itself after [`KEEP`](crate::store::KEEP), or with what the keeper named as its remains. Reading may begin at once, since what was
 //! given out is the truth until something is written; the first write waits.
 
 use std::fs::Permissions;
@@ -20,11 +20,9 @@ use parking_lot::Mutex;
 use super::compact::holder;
 use super::directory::{DataDirectory, FILE_MODE};
 use super::locks::{Byte, LOCKS_FILE, Locks};
+use super::options::{LeaseLimits, LmdbOptions};
 use super::remains::{Remains, read, write};
-use crate::store::{KEEP, StoreError};
-
-/// How long a keeper may take to give way.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::store::StoreError;
 
 /// Between two knocks: soon at first, as a keeper takes less than a millisecond where it has little to take back.
 const KNOCK_PERIOD_MIN: Duration = Duration::from_micros(500);
@@ -41,6 +39,7 @@ const SETTLE_LOOK: Duration = Duration::from_millis(20);
 pub(super) struct Door {
     locks: Arc<Locks>,
     file: PathBuf,
+    limits: LeaseLimits,
     place: Mutex<Place>,
     /// Inside, and nothing is left: the same without the lock.
     is_settled: AtomicBool,
@@ -58,10 +57,11 @@ impl Door {
     ///
     /// # Errors
     /// As for [`Self::enter`].
-    pub fn open(directory: &DataDirectory, locks: Arc<Locks>, looks_only: bool) -> Result<Self, StoreError> {
+    pub fn open(directory: &DataDirectory, locks: Arc<Locks>, options: &LmdbOptions) -> Result<Self, StoreError> {
         let file = directory.path().join(LOCKS_FILE);
-        let door = Self { locks, file, place: Mutex::new(Place::Outside), is_settled: AtomicBool::new(false) };
-        if looks_only { Ok(door) } else { door.enter(directory).map(|()| door) }
+        let (place, is_settled) = (Mutex::new(Place::Outside), AtomicBool::new(false));
+        let door = Self { locks, file, limits: options.lease, place, is_settled };
+        if options.looks_only { Ok(door) } else { door.enter(directory).map(|()| door) }
     }
 
     /// Comes in, when nothing is kept any more by a process that lives; nothing is done by who is in.
@@ -74,17 +74,18 @@ impl Door {
             return Ok(());
         }
         let failed = |error: io::Error| StoreError::Io(format!("{}: {error}", self.file.display()));
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.limits.admission;
         let mut pause = KNOCK_PERIOD_MIN;
         while !self.locks.try_share(Byte::Door).map_err(failed)? {
             if Instant::now() > deadline {
-                return Err(no_answer(directory));
+                return Err(self.no_answer(directory));
             }
             self.knock().map_err(failed)?;
             std::thread::sleep(pause);
             pause = (pause * 2).min(KNOCK_PERIOD_MAX);
         }
-        let left = read(self.locks.file()).map_err(failed)?.map(|remains| (remains, Instant::now() + KEEP + SLACK));
+        let keep = self.limits.keep + SLACK;
+        let left = read(self.locks.file()).map_err(failed)?.map(|remains| (remains, Instant::now() + keep));
         if left.is_some() {
             log::info!("a mount of this data directory was killed: the first write waits until what the kernel kept of it is over");
         }
@@ -128,6 +129,11 @@ impl Door {
         true
     }
 
+    /// How long others are waited for.
+    pub fn limits(&self) -> LeaseLimits {
+        self.limits
+    }
+
     /// The file to watch for knocks.
     pub fn file(&self) -> &PathBuf {
         &self.file
@@ -158,21 +164,21 @@ impl Door {
     pub fn knock(&self) -> io::Result<()> {
         self.locks.file().set_permissions(Permissions::from_mode(FILE_MODE))
     }
-}
 
-fn no_answer(directory: &DataDirectory) -> StoreError {
-    let (who, what) = match holder(directory) {
-        Ok(Some(pid)) if pid > 0 => (
-            format!("process {pid}"),
-            format!("let it go on (`kill -CONT {pid}`) or end it (`kill {pid}`, at last `kill -9 {pid}`)"),
-        ),
-        _ => ("a process".to_owned(), "let it go on or end it".to_owned()),
-    };
-    StoreError::Io(format!(
-        "{who} has it mounted alone, and did not let others in for {} s: it may be stopped or stuck; {what}, and run this again. \
-         If it was killed and is still there, `ddbfs umount MOUNTPOINT` frees it",
-        PATIENCE.as_secs()
-    ))
+    fn no_answer(&self, directory: &DataDirectory) -> StoreError {
+        let (who, what) = match holder(directory) {
+            Ok(Some(pid)) if pid > 0 => (
+                format!("process {pid}"),
+                format!("let it go on (`kill -CONT {pid}`) or end it (`kill {pid}`, at last `kill -9 {pid}`)"),
+            ),
+            _ => ("a process".to_owned(), "let it go on or end it".to_owned()),
+        };
+        StoreError::Io(format!(
+            "{who} has it mounted alone, and did not let others in for {} s: it may be stopped or stuck; {what}, and run this again. \
+             If it was killed and is still there, `ddbfs umount MOUNTPOINT` frees it",
+            self.limits.admission.as_secs()
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -183,7 +189,7 @@ mod tests {
     fn what_a_killed_keeper_left_is_over_when_its_remains_are_gone() {
         let dir = tempfile::tempdir().unwrap();
         let directory = DataDirectory::take(&dir.path().join("data")).unwrap();
-        let enter = || Door::open(&directory, Arc::new(Locks::open(&directory).unwrap()), false).unwrap();
+        let enter = || Door::open(&directory, Arc::new(Locks::open(&directory).unwrap()), &LmdbOptions::default()).unwrap();
         let remains = dir.path().join("remains");
         std::fs::write(&remains, "").unwrap();
         let keeper = enter();

@@ -69,7 +69,7 @@ impl LmdbEnvironment {
         let directory = DataDirectory::take(dir)?;
         let locks = Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
         // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
-        let door = Arc::new(Door::open(&directory, Arc::clone(&locks), options.looks_only)?);
+        let door = Arc::new(Door::open(&directory, Arc::clone(&locks), &options)?);
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
         // Until the environment is open: nobody comes or goes, so that who is alone stays so.
         let opening = locks.hold(Byte::Opening).map_err(failed)?;

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -12,12 +12,6 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::door::Door;
 use crate::store::worker::Worker;
 use crate::store::{Keeper, StoreError};
-
-/// How often a process looks whether it is alone. Nobody tells it, and nothing is lost but some speed.
-const LOOK_PERIOD: Duration = Duration::from_millis(500);
-
-/// A system that tells of a knock within this tells of all.
-const HEARING_MAX: Duration = Duration::from_secs(2);
 
 /// How often it is tried in a row: a process that was stopped meanwhile, or does not get to run, hears nothing for once.
 const TRIES_MAX: u32 = 5;
@@ -103,7 +97,7 @@ impl Guard {
 
     /// Sleeps until it is time to look again. Knocks mean nothing while the door is open.
     fn rest(&self) {
-        let until = Instant::now() + LOOK_PERIOD;
+        let until = Instant::now() + self.door.limits().look_period;
         while !self.is_closed() && self.calls.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
     }
 
@@ -121,7 +115,7 @@ impl Guard {
         // Each time, as the file may have been removed: who cannot hear must not begin.
         while self.calls.try_recv().is_ok() {}
         self.door.knock()?;
-        if self.calls.recv_timeout(HEARING_MAX).is_err() {
+        if self.calls.recv_timeout(self.door.limits().hearing).is_err() {
             return Err(io::Error::other("the system does not tell when the file at the door is touched"));
         }
         self.door.mark(self.keeper.remains())?;

@@ -63,7 +63,7 @@ pub use self::compact::{Compaction, user_of};
 use self::environment::LmdbEnvironment;
 pub use self::in_place::InPlace;
 use self::keeping::Keeping;
-pub use self::options::LmdbOptions;
+pub use self::options::{LeaseLimits, LmdbOptions};
 use self::pages::Reach;
 use self::watch::Watcher;
 use super::commits::Commits;

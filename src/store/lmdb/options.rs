@@ -1,6 +1,8 @@
 //! How to open the store.
 
-use crate::store::Durability;
+use std::time::Duration;
+
+use crate::store::{Durability, KEEP};
 
 /// Address space for the map of a new store, not disk: the file grows with its content.
 const MAP_BYTES_DEFAULT: usize = 1 << 30;
@@ -24,6 +26,28 @@ pub struct LmdbOptions {
     pub looks_only: bool,
     /// Whether damaged files are opened as far as they are whole, with a copy of them kept in a directory beside.
     pub salvage: bool,
+    /// How long processes that share the directory wait for each other.
+    pub lease: LeaseLimits,
+}
+
+/// How long processes wait for the one that keeps what it reads, and that one for others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseLimits {
+    /// From the end of a killed keeper to the first write: [`KEEP`] where a keeper is the mount.
+    pub keep: Duration,
+    /// How long a keeper may take to give way.
+    pub admission: Duration,
+    /// Between two looks whether a process is alone. Nobody tells it, and nothing is lost but some speed.
+    pub look_period: Duration,
+    /// A system that tells of a touched file within this tells of all.
+    pub hearing: Duration,
+}
+
+impl Default for LeaseLimits {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { keep: KEEP, admission: seconds(10), look_period: Duration::from_millis(500), hearing: seconds(2) }
+    }
 }
 
 impl Default for LmdbOptions {
@@ -35,6 +59,7 @@ impl Default for LmdbOptions {
             real_time: true,
             looks_only: false,
             salvage: false,
+            lease: LeaseLimits::default(),
         }
     }
 }
