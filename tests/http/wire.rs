@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::http::{
     Answer, SIGNATURE, SOON, api, call, engine, exchange, ok, options, python, raw, read_answer, script, start, start_with,
 };
-use crate::support::wait::moment;
+use crate::support::wait::{PATIENCE, until_ok_with};
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::http::compression::{self, Coding};
 use ddbfs::http::{HttpOptions, Server};
@@ -275,19 +275,21 @@ fn is_left(stream: &mut TcpStream) {
     }
 }
 
+/// Sends a byte now and then until the server has closed the connection.
+fn drip_until_closed(mut send: impl FnMut() -> std::io::Result<()>) {
+    until_ok_with("the server closes", PATIENCE, Duration::from_millis(20), || {
+        send().map_or(Ok(()), |()| Err("it took a byte".to_owned()))
+    });
+}
+
 #[test]
 fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
     let server = start_with(|timeouts| timeouts.head = SOON);
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     let mut slow = stream.try_clone().unwrap();
     let drip = std::thread::spawn(move || {
-        for byte in b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".iter().chain(std::iter::repeat_n(&b'a', 1000)) {
-            if slow.write_all(&[*byte]).is_err() {
-                return;
-            }
-            moment(Duration::from_millis(20));
-        }
-        panic!("the server took a head of 20 seconds");
+        let mut head = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".iter().chain(std::iter::repeat(&b'a'));
+        drip_until_closed(|| slow.write_all(&[*head.next().unwrap()]));
     });
     is_left(&mut stream);
     // The next bytes meet a closed connection.
@@ -300,15 +302,7 @@ fn a_body_that_comes_byte_by_byte_is_not_waited_for() {
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     stream.write_all(&head(&[LIST, ("Content-Length", "10000")])).unwrap();
     let mut slow = stream.try_clone().unwrap();
-    let drip = std::thread::spawn(move || {
-        for _ in 0..1000 {
-            if slow.write_all(b" ").is_err() {
-                return;
-            }
-            moment(Duration::from_millis(20));
-        }
-        panic!("the server took 1,000 bytes in 20 seconds");
-    });
+    let drip = std::thread::spawn(move || drip_until_closed(|| slow.write_all(b" ")));
     assert_eq!(read_answer(&mut stream).status, 408);
     is_left(&mut stream);
     drip.join().unwrap();

@@ -138,8 +138,7 @@ const WAIT: &str = "tests/support/wait.rs";
 const SLOW_SERVICE: &str = "tests/support/proxy.rs";
 
 /// Where a moment may pass: what is tested there is itself a matter of time.
-const MOMENTS: [&str; 8] = [
-    "tests/http/wire.rs",
+const MOMENTS: [&str; 7] = [
     "tests/mount/coherence/",
     "tests/mount/scratch_files.rs",
     "tests/store/crash",
