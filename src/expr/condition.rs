@@ -11,8 +11,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::lexer::TokenKind;
 use super::order::{Comparator, compare};
-use super::parse::{self, Call, FUNCTIONS, Function, Language, Stage};
+use super::parse::{self, Call, Language, Stage};
 use super::placeholders::{PlaceholderUse, Scope};
+use super::predicate::{Predicate, SIZE};
 use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -45,34 +46,8 @@ pub enum Operand {
 /// A condition that can be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    Compare {
-        left: Operand,
-        comparator: Comparator,
-        right: Operand,
-    },
-    Between {
-        operand: Operand,
-        lower: Operand,
-        upper: Operand,
-    },
-    In {
-        operand: Operand,
-        list: Vec<Operand>,
-    },
-    AttributeExists(DocumentPath),
-    AttributeNotExists(DocumentPath),
-    AttributeType {
-        operand: Operand,
-        attribute_type: AttributeType,
-    },
-    BeginsWith {
-        operand: Operand,
-        prefix: Operand,
-    },
-    Contains {
-        operand: Operand,
-        element: Operand,
-    },
+    /// As many operands as the predicate has.
+    Test(Predicate, Vec<Operand>),
     /// At least two.
     And(Vec<Condition>),
     /// At least two.
@@ -80,31 +55,35 @@ pub enum Condition {
     Not(Box<Condition>),
 }
 
-/// What a condition compares one top-level attribute with: values alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound<'c> {
-    Compared(Comparator, &'c AttributeValue),
-    Between(&'c AttributeValue, &'c AttributeValue),
-    BeginsWith(&'c AttributeValue),
+impl Operand {
+    /// Its value, if it is written as one.
+    fn value(&self) -> Option<&AttributeValue> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
 }
 
 impl Condition {
-    /// The top-level attribute that the condition is about, and what it is compared with; `None` for a condition on anything else.
+    /// The condition of a top-level attribute and the values that its predicate has beside it.
     #[must_use]
-    pub fn bound(&self) -> Option<(&str, Bound<'_>)> {
-        let (operand, bound) = match self {
-            Self::Compare { left, comparator, right: Operand::Value(value) } => (left, Bound::Compared(*comparator, value)),
-            Self::Compare { left: Operand::Value(value), comparator, right } => {
-                (right, Bound::Compared(comparator.flipped(), value))
+    pub fn of_attribute(name: &str, predicate: Predicate, values: impl IntoIterator<Item = AttributeValue>) -> Self {
+        let attribute = Operand::Path(DocumentPath::top_level(name));
+        Self::Test(predicate, std::iter::once(attribute).chain(values.into_iter().map(Operand::Value)).collect())
+    }
+
+    /// The top-level attribute that the condition is about, and the values that its predicate has beside it; `None` for a condition on
+    /// anything else.
+    #[must_use]
+    pub fn bound(&self) -> Option<(&str, Predicate, Vec<&AttributeValue>)> {
+        let Self::Test(predicate, operands) = self else { return None };
+        let (predicate, subject, others) = match (*predicate, operands.as_slice()) {
+            (Predicate::Compare(comparator), [value @ Operand::Value(_), subject]) => {
+                (Predicate::Compare(comparator.flipped()), subject, std::slice::from_ref(value))
             }
-            Self::Between { operand, lower: Operand::Value(lower), upper: Operand::Value(upper) } => {
-                (operand, Bound::Between(lower, upper))
-            }
-            Self::BeginsWith { operand, prefix: Operand::Value(prefix) } => (operand, Bound::BeginsWith(prefix)),
-            _ => return None,
+            (predicate, operands) => operands.split_first().map(|(subject, others)| (predicate, subject, others))?,
         };
-        match operand {
-            Operand::Path(path) if path.rest.is_empty() => Some((&path.head, bound)),
+        let values = others.iter().map(Operand::value).collect::<Option<_>>()?;
+        match subject {
+            Operand::Path(path) if path.rest.is_empty() => Some((&path.head, predicate, values)),
             _ => None,
         }
     }
@@ -113,21 +92,10 @@ impl Condition {
     #[must_use]
     pub fn equality(&self) -> Option<(&str, &AttributeValue)> {
         match self.bound()? {
-            (name, Bound::Compared(Comparator::Equal, value)) => Some((name, value)),
+            (name, Predicate::Compare(Comparator::Equal), values) => Some((name, values.first()?)),
             _ => None,
         }
     }
-}
-
-/// The names of the functions of conditions.
-pub fn functions() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().filter(|(_, function)| !function.is_of_update()).map(|(name, _)| *name)
-}
-
-/// Is a call of this function a condition?
-#[must_use]
-pub fn is_condition(name: &str) -> bool {
-    name != "size" && functions().any(|known| known == name)
 }
 
 /// Parses the condition of a request's parameter; placeholders it names count as used.
@@ -283,6 +251,7 @@ impl<'a> Parser<'a, '_, '_> {
         match term.content {
             Content::Condition(condition) => Ok(condition),
             Content::Operand(parse::Operand::Call(call)) => {
+                let is_condition = |name: &str| Predicate::of_function(name).is_some();
                 Ok(self.called(call, is_condition, of_call).unwrap_or(Condition::And(Vec::new())))
             }
             Content::Operand(parse::Operand::Path(_) | parse::Operand::Value(_)) => Err(self.0.tokens.syntax_error()),
@@ -292,26 +261,25 @@ impl<'a> Parser<'a, '_, '_> {
     /// Continues an operand by the comparator, BETWEEN or IN that follows it, if one does.
     fn comparison(&mut self, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
         let Content::Operand(operand) = term.content else { return Ok(term) };
-        let condition = if let TokenKind::Comparator(comparator) = self.0.tokens.peek().kind {
+        // Names and values of all operands are looked up before any is judged: an undefined one is told first.
+        let (predicate, operands) = if let TokenKind::Comparator(comparator) = self.0.tokens.peek().kind {
             self.0.tokens.advance();
-            // Names and values of both sides are looked up before either is judged: an undefined one is told first.
-            let (left, right) = (self.resolved(operand), self.operand()?);
-            self.made(resolve_comparison(left, comparator, right))
+            (Predicate::Compare(comparator), vec![self.resolved(operand), self.operand()?])
         } else if self.0.tokens.accept_keyword("BETWEEN") {
             let (tested, lower) = (self.resolved(operand), self.operand()?);
             // No operator of its own: BETWEEN counts as one.
             if !self.0.tokens.accept_keyword("AND") {
                 return Err(self.0.tokens.syntax_error());
             }
-            let upper = self.operand()?;
-            self.made(resolve_between(tested, lower, upper))
+            (Predicate::Between, vec![tested, lower, self.operand()?])
         } else if self.0.tokens.accept_keyword("IN") {
             let tested = self.resolved(operand);
-            let list = self.0.list(0)?.into_iter().map(|member| self.resolved(member)).collect();
-            self.made(resolve_in(tested, list))
+            let list = self.0.list(0)?.into_iter().map(|member| self.resolved(member));
+            (Predicate::In, std::iter::once(tested).chain(list).collect())
         } else {
             return Ok(Term { content: Content::Operand(operand), ..term });
         };
+        let condition = self.made(checked(predicate, operands));
         self.0.operators += 1;
         Ok(Term { content: Content::Condition(condition), in_parentheses: false })
     }
@@ -326,7 +294,7 @@ impl<'a> Parser<'a, '_, '_> {
             parse::Operand::Path(path) => Operand::Path(path),
             parse::Operand::Value(value) => Operand::Value(value),
             parse::Operand::Call(call) => {
-                let size = self.called(call, |function| function == "size", |_, operands| size_of(operands));
+                let size = self.called(call, |function| function == SIZE, |_, operands| size_of(operands));
                 size.unwrap_or(Operand::Value(AttributeValue::Null))
             }
         }
@@ -353,11 +321,9 @@ impl<'a> Parser<'a, '_, '_> {
 }
 
 fn misplaced(function: &str) -> ExpressionFault {
-    match Function::from_name(function) {
-        Some(known) if known.is_of_update() => {
-            ExpressionFault::FunctionOfOther { language: "a condition", function: function.to_owned() }
-        }
-        _ => ExpressionFault::FunctionMisused(function.to_owned()),
+    match parse::UPDATE_FUNCTIONS.contains(&function) {
+        true => ExpressionFault::FunctionOfOther { language: "a condition", function: function.to_owned() },
+        false => ExpressionFault::FunctionMisused(function.to_owned()),
     }
 }
 
@@ -366,46 +332,9 @@ fn misplaced(function: &str) -> ExpressionFault {
 /// # Errors
 /// Their number or type.
 pub(super) fn size_of(operands: Vec<Operand>) -> Result<Operand, ExpressionFault> {
-    let [inner] = exactly("size", operands)?;
-    check_literal(&inner, "size", |t| !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null))?;
+    let [inner] = parse::exactly(SIZE, operands)?;
+    check_literal(&inner, SIZE, |t| !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null))?;
     Ok(Operand::Size(Box::new(inner)))
-}
-
-pub(super) fn resolve_comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<Condition, ExpressionFault> {
-    check_distinct(&left, &right, comparator.sign())?;
-    let any_type = matches!(comparator, Comparator::Equal | Comparator::NotEqual);
-    for operand in [&left, &right] {
-        check_literal(operand, comparator.sign(), |t| any_type || is_ordered(t))?;
-    }
-    Ok(Condition::Compare { left, comparator, right })
-}
-
-pub(super) fn resolve_between(operand: Operand, lower: Operand, upper: Operand) -> Result<Condition, ExpressionFault> {
-    for bound in [&lower, &upper] {
-        check_distinct(&operand, bound, "BETWEEN")?;
-    }
-    for part in [&operand, &lower, &upper] {
-        check_literal(part, "BETWEEN", is_ordered)?;
-    }
-    if let (Operand::Value(low), Operand::Value(high)) = (&lower, &upper) {
-        // Both are of types that have an order by now: `None` is a difference of types.
-        let order = compare(low, high);
-        let (lower, upper) = (literal_text(low), literal_text(high));
-        match order {
-            None => return Err(ExpressionFault::BetweenTypes { lower, upper }),
-            Some(std::cmp::Ordering::Greater) => return Err(ExpressionFault::BetweenOrder { lower, upper }),
-            Some(_) => {}
-        }
-    }
-    Ok(Condition::Between { operand, lower, upper })
-}
-
-fn resolve_in(operand: Operand, list: Vec<Operand>) -> Result<Condition, ExpressionFault> {
-    if list.len() > IN_OPERANDS_MAX {
-        return Err(ExpressionFault::InOperandCount(list.len()));
-    }
-    list.iter().try_for_each(|other| check_distinct(&operand, other, "IN"))?;
-    Ok(Condition::In { operand, list })
 }
 
 /// The condition that a function of these operands is.
@@ -413,58 +342,64 @@ fn resolve_in(operand: Operand, list: Vec<Operand>) -> Result<Condition, Express
 /// # Errors
 /// Another function; their number or types.
 pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
-    match Function::from_name(name) {
-        Some(Function::AttributeExists) => sole_path(name, operands).map(Condition::AttributeExists),
-        Some(Function::AttributeNotExists) => sole_path(name, operands).map(Condition::AttributeNotExists),
-        Some(Function::AttributeType) => resolve_attribute_type(name, operands),
-        Some(Function::BeginsWith) => {
-            let [operand, prefix] = pair(name, operands)?;
-            for part in [&operand, &prefix] {
-                check_literal(part, name, |t| matches!(t, AttributeType::S | AttributeType::B))?;
-            }
-            Ok(Condition::BeginsWith { operand, prefix })
-        }
-        Some(Function::Contains) => {
-            let [operand, element] = pair(name, operands)?;
-            check_literal(&operand, name, |t| {
-                !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null | AttributeType::M)
-            })?;
-            Ok(Condition::Contains { operand, element })
-        }
-        Some(_) => Err(misplaced(name)),
-        None => Err(ExpressionFault::UnknownFunction(name.to_owned())),
-    }
-}
-
-fn resolve_attribute_type(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
-    let [operand, type_name] = pair(name, operands)?;
-    match type_name {
-        Operand::Value(AttributeValue::S(text)) => match AttributeType::of_word(&text) {
-            Some(attribute_type) => Ok(Condition::AttributeType { operand, attribute_type }),
-            None => Err(ExpressionFault::UnknownTypeName(text)),
-        },
-        other => Err(operand_type(name, known_type(&other).map_or(TYPE_NAMES, AttributeType::tag))),
-    }
-}
-
-/// The operands, if they are as many as the function has.
-fn exactly<const N: usize>(function: &str, operands: Vec<Operand>) -> Result<[Operand; N], ExpressionFault> {
+    let predicate = Predicate::of_function(name).ok_or_else(|| misplaced(name))?;
     let count = operands.len();
-    operands.try_into().map_err(|_| ExpressionFault::OperandCount { function: function.to_owned(), count })
+    if count != predicate.operand_count() {
+        return Err(ExpressionFault::OperandCount { function: name.to_owned(), count });
+    }
+    checked(predicate, operands)
 }
 
-/// The two operands of a function, which differ.
-fn pair(function: &str, operands: Vec<Operand>) -> Result<[Operand; 2], ExpressionFault> {
-    let pair = exactly(function, operands)?;
-    let [first, second] = &pair;
-    check_distinct(first, second, function)?;
-    Ok(pair)
+/// The condition that a predicate of these operands is, which are as many as it has.
+///
+/// # Errors
+/// Too many of IN; the same document path twice; types; bounds in the wrong order; the name of no type.
+pub(super) fn checked(predicate: Predicate, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
+    let word = predicate.word();
+    let (first, others) = operands.split_first().unzip();
+    let others: &[Operand] = others.unwrap_or_default();
+    if predicate == Predicate::In && others.len() > IN_OPERANDS_MAX {
+        return Err(ExpressionFault::InOperandCount(others.len()));
+    }
+    others.iter().try_for_each(|other| first.map_or(Ok(()), |first| check_distinct(first, other, word)))?;
+    for (place, operand) in operands.iter().enumerate() {
+        check_literal(operand, word, |of| predicate.takes(place, of))?;
+    }
+    match (predicate, operands.as_slice()) {
+        (Predicate::Between, [_, Operand::Value(lower), Operand::Value(upper)]) => check_bounds(lower, upper)?,
+        (
+            Predicate::AttributeExists | Predicate::AttributeNotExists,
+            [Operand::Value(_) | Operand::Size(_) | Operand::Truth(_)],
+        ) => {
+            return Err(ExpressionFault::PathRequired(word.to_owned()));
+        }
+        (Predicate::AttributeType, [_, name]) => check_type_name(name)?,
+        _ => {}
+    }
+    Ok(Condition::Test(predicate, operands))
 }
 
-fn sole_path(function: &str, operands: Vec<Operand>) -> Result<DocumentPath, ExpressionFault> {
-    match exactly(function, operands)? {
-        [Operand::Path(path)] => Ok(path),
-        [Operand::Value(_) | Operand::Size(_) | Operand::Truth(_)] => Err(ExpressionFault::PathRequired(function.to_owned())),
+/// Bounds of BETWEEN, of types that have an order.
+fn check_bounds(low: &AttributeValue, high: &AttributeValue) -> Result<(), ExpressionFault> {
+    let order = compare(low, high);
+    let (lower, upper) = (literal_text(low), literal_text(high));
+    match order {
+        None => Err(ExpressionFault::BetweenTypes { lower, upper }),
+        Some(std::cmp::Ordering::Greater) => Err(ExpressionFault::BetweenOrder { lower, upper }),
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_type_name(operand: &Operand) -> Result<(), ExpressionFault> {
+    match operand {
+        Operand::Value(AttributeValue::S(text)) => match AttributeType::of_word(text) {
+            Some(_) => Ok(()),
+            None => Err(ExpressionFault::UnknownTypeName(text.clone())),
+        },
+        other => {
+            let found = known_type(other).map_or(TYPE_NAMES, AttributeType::tag);
+            Err(operand_type(Predicate::AttributeType.word(), found))
+        }
     }
 }
 
@@ -498,10 +433,6 @@ fn check_literal(operand: &Operand, function: &str, allowed: impl Fn(AttributeTy
 
 fn operand_type(function: &str, operand: &str) -> ExpressionFault {
     ExpressionFault::OperandType { function: function.to_owned(), operand: operand.to_owned() }
-}
-
-fn is_ordered(attribute_type: AttributeType) -> bool {
-    matches!(attribute_type, AttributeType::S | AttributeType::N | AttributeType::B)
 }
 
 /// A scalar literal as error texts show it: `{S:x}`, `{N:1}`, `{B:AQ==}`.
@@ -684,21 +615,20 @@ mod tests {
     fn show(condition: &Condition) -> String {
         let join = |list: &[Condition], word: &str| list.iter().map(show).collect::<Vec<_>>().join(word);
         match condition {
-            Condition::Compare { left, comparator, right } => {
-                format!("{}{}{}", show_operand(left), comparator.sign(), show_operand(right))
+            Condition::Test(predicate, operands) => {
+                let shown: Vec<String> = operands.iter().map(show_operand).collect();
+                match (predicate, shown.as_slice()) {
+                    (Predicate::Compare(comparator), [left, right]) => format!("{left}{}{right}", comparator.sign()),
+                    (Predicate::Between, [operand, lower, upper]) => format!("{operand} between {lower}..{upper}"),
+                    (Predicate::In, [operand, list @ ..]) => format!("{operand} in [{}]", list.join(" ")),
+                    (Predicate::Contains, [operand, element]) => format!("contains[{operand} {element}]"),
+                    (Predicate::AttributeExists, [path]) => format!("exists[{path}]"),
+                    other => panic!("{other:?}"),
+                }
             }
-            Condition::Between { operand, lower, upper } => {
-                format!("{} between {}..{}", show_operand(operand), show_operand(lower), show_operand(upper))
-            }
-            Condition::In { operand, list } => {
-                format!("{} in [{}]", show_operand(operand), list.iter().map(show_operand).collect::<Vec<_>>().join(" "))
-            }
-            Condition::Contains { operand, element } => format!("contains[{} {}]", show_operand(operand), show_operand(element)),
-            Condition::AttributeExists(path) => format!("exists{path}"),
             Condition::And(list) => format!("({})", join(list, " & ")),
             Condition::Or(list) => format!("({})", join(list, " | ")),
             Condition::Not(inner) => format!("!{}", show(inner)),
-            other => panic!("{other:?}"),
         }
     }
 

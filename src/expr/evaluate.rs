@@ -10,6 +10,7 @@ use memchr::memmem;
 
 use super::condition::{Condition, Operand};
 use super::order::{Comparator, begins_with};
+use super::predicate::Predicate;
 use crate::model::{AttributeValue, DocumentPath, Item, Number, PathElement};
 
 impl Condition {
@@ -18,27 +19,8 @@ impl Condition {
     #[must_use]
     pub fn holds(&self, item: &Item) -> bool {
         match self {
-            Self::Compare { left, comparator, right } => {
-                comparator.holds(value_of(left, item).as_deref(), value_of(right, item).as_deref())
-            }
-            Self::Between { operand, lower, upper } => {
-                let tested = value_of(operand, item);
-                Comparator::GreaterOrEqual.holds(tested.as_deref(), value_of(lower, item).as_deref())
-                    && Comparator::LessOrEqual.holds(tested.as_deref(), value_of(upper, item).as_deref())
-            }
-            Self::In { operand, list } => value_of(operand, item).is_some_and(|tested| {
-                list.iter().any(|candidate| value_of(candidate, item).is_some_and(|candidate| candidate == tested))
-            }),
-            Self::AttributeExists(path) => path.resolve_in(item).is_some(),
-            Self::AttributeNotExists(path) => path.resolve_in(item).is_none(),
-            Self::AttributeType { operand, attribute_type } => {
-                value_of(operand, item).is_some_and(|value| value.attribute_type() == *attribute_type)
-            }
-            Self::BeginsWith { operand, prefix } => {
-                both(operand, prefix, item).is_some_and(|(value, prefix)| begins_with(&value, &prefix))
-            }
-            Self::Contains { operand, element } => {
-                both(operand, element, item).is_some_and(|(value, element)| contains(&value, &element))
+            Self::Test(predicate, operands) => {
+                predicate.holds(operands.len(), |place| operands.get(place).and_then(|operand| value_of(operand, item)))
             }
             Self::And(list) => list.iter().all(|condition| condition.holds(item)),
             Self::Or(list) => list.iter().any(|condition| condition.holds(item)),
@@ -61,18 +43,42 @@ impl Condition {
     }
 
     fn collect_paths<'c>(&'c self, paths: &mut Vec<&'c DocumentPath>) {
-        let mut of = |operands: &[&'c Operand]| operands.iter().for_each(|operand| operand.collect_paths(paths));
         match self {
-            Self::Compare { left: one, right: other, .. }
-            | Self::BeginsWith { operand: one, prefix: other }
-            | Self::Contains { operand: one, element: other } => of(&[one, other]),
-            Self::Between { operand, lower, upper } => of(&[operand, lower, upper]),
-            Self::In { operand, list } => std::iter::once(operand).chain(list).for_each(|one| one.collect_paths(paths)),
-            Self::AttributeExists(path) | Self::AttributeNotExists(path) => paths.push(path),
-            Self::AttributeType { operand, .. } => operand.collect_paths(paths),
+            Self::Test(_, operands) => operands.iter().for_each(|operand| operand.collect_paths(paths)),
             Self::And(list) | Self::Or(list) => list.iter().for_each(|condition| condition.collect_paths(paths)),
             Self::Not(inner) => inner.collect_paths(paths),
         }
+    }
+}
+
+impl Predicate {
+    /// Does what it asks hold? `value` gives each of so many operands by its place, `None` for what is not there.
+    fn holds<'v>(self, operands: usize, value: impl Fn(usize) -> Option<Cow<'v, AttributeValue>>) -> bool {
+        let compares = |comparator: Comparator, other| comparator.holds(value(0).as_deref(), value(other).as_deref());
+        let both = |holds: fn(&AttributeValue, &AttributeValue) -> bool| {
+            value(0).zip(value(1)).is_some_and(|(first, second)| holds(&first, &second))
+        };
+        match self {
+            Self::Compare(comparator) => compares(comparator, 1),
+            Self::Between => compares(Comparator::GreaterOrEqual, 1) && compares(Comparator::LessOrEqual, 2),
+            Self::In => value(0).is_some_and(|tested| (1..operands).any(|other| value(other).as_ref() == Some(&tested))),
+            Self::AttributeExists => value(0).is_some(),
+            Self::AttributeNotExists => value(0).is_none(),
+            Self::AttributeType => {
+                both(|value, name| matches!(name, AttributeValue::S(name) if value.attribute_type().tag() == name))
+            }
+            Self::BeginsWith => both(begins_with),
+            Self::Contains => both(contains),
+        }
+    }
+
+    /// Does it hold for a value, with the values that it has beside it?
+    #[must_use]
+    pub fn holds_for(self, value: &AttributeValue, others: &[&AttributeValue]) -> bool {
+        self.holds(1 + others.len(), |place| match place.checked_sub(1) {
+            None => Some(Cow::Borrowed(value)),
+            Some(other) => others.get(other).map(|other| Cow::Borrowed(*other)),
+        })
     }
 }
 
@@ -109,11 +115,6 @@ fn value_of<'v>(operand: &'v Operand, item: &'v Item) -> Option<Cow<'v, Attribut
         }
         Operand::Truth(condition) => Some(Cow::Owned(AttributeValue::Bool(condition.holds(item)))),
     }
-}
-
-/// Two operands, if both are there.
-fn both<'v>(one: &'v Operand, other: &'v Operand, item: &'v Item) -> Option<(Cow<'v, AttributeValue>, Cow<'v, AttributeValue>)> {
-    Some((value_of(one, item)?, value_of(other, item)?))
 }
 
 /// `size()`: of strings UTF-16 code units, as the service counts them; bytes of binaries; elements of sets, lists and maps; other

@@ -67,7 +67,7 @@ mod slowly {
     pub fn holds(condition: &Condition, item: &Item) -> bool {
         let of = |operand: &Operand| self::operand(operand, item);
         match condition {
-            Condition::Compare { left, comparator, right } => match (of(left), of(right)) {
+            Condition::Test(Predicate::Compare(comparator), operands) => match (of(&operands[0]), of(&operands[1])) {
                 (Some(left), Some(right)) => match comparator {
                     Comparator::Equal => left == right,
                     Comparator::NotEqual => left != right,
@@ -78,19 +78,25 @@ mod slowly {
                 },
                 _ => *comparator == Comparator::NotEqual,
             },
-            Condition::Between { operand, lower, upper } => at_most(of(lower), of(operand)) && at_most(of(operand), of(upper)),
-            Condition::In { operand, list } => list.iter().any(|other| of(operand).is_some() && of(operand) == of(other)),
-            Condition::AttributeExists(path) => of(&Operand::Path(path.clone())).is_some(),
-            Condition::AttributeNotExists(path) => of(&Operand::Path(path.clone())).is_none(),
-            Condition::AttributeType { operand, attribute_type } => {
-                of(operand).map(|value| value.attribute_type()) == Some(*attribute_type)
+            Condition::Test(Predicate::Between, operands) => {
+                let [operand, lower, upper] = &operands[..] else { panic!("three operands") };
+                at_most(of(lower), of(operand)) && at_most(of(operand), of(upper))
             }
-            Condition::BeginsWith { operand, prefix } => match (of(operand), of(prefix)) {
+            Condition::Test(Predicate::In, operands) => {
+                operands[1..].iter().any(|other| of(&operands[0]).is_some() && of(&operands[0]) == of(other))
+            }
+            Condition::Test(Predicate::AttributeExists, operands) => of(&operands[0]).is_some(),
+            Condition::Test(Predicate::AttributeNotExists, operands) => of(&operands[0]).is_none(),
+            Condition::Test(Predicate::AttributeType, operands) => {
+                let Some(V::S(name)) = of(&operands[1]) else { panic!("the name of a type") };
+                of(&operands[0]).map(|value| value.attribute_type()) == AttributeType::of_word(&name)
+            }
+            Condition::Test(Predicate::BeginsWith, operands) => match (of(&operands[0]), of(&operands[1])) {
                 (Some(V::S(text)), Some(V::S(prefix))) => text.as_bytes().starts_with(prefix.as_bytes()),
                 (Some(V::B(bytes)), Some(V::B(prefix))) => bytes.starts_with(&prefix),
                 _ => false,
             },
-            Condition::Contains { operand, element } => match (of(operand), of(element)) {
+            Condition::Test(Predicate::Contains, operands) => match (of(&operands[0]), of(&operands[1])) {
                 (Some(V::S(text)), Some(V::S(part))) => {
                     (0..=text.len()).any(|at| text.as_bytes()[at..].starts_with(part.as_bytes()))
                 }
@@ -140,7 +146,7 @@ fn any_operand() -> impl Strategy<Value = Operand> {
         4 => any_path().prop_map(Operand::Path),
         3 => any_value().prop_map(Operand::Value),
         1 => any_path().prop_map(|path| Operand::Size(Box::new(Operand::Path(path)))),
-        1 => any_path().prop_map(|path| Operand::Truth(Box::new(Condition::AttributeExists(path)))),
+        1 => any_path().prop_map(|path| Operand::Truth(Box::new(Condition::Test(Predicate::AttributeExists, vec![Operand::Path(path)])))),
     ]
 }
 
@@ -148,18 +154,21 @@ fn any_condition() -> impl Strategy<Value = Condition> {
     use Comparator::*;
     let comparator = prop::sample::select(vec![Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual]);
     let types = ["S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"];
-    let types: Vec<AttributeType> = types.into_iter().filter_map(AttributeType::of_word).collect();
-    let pair = || (any_operand(), any_operand());
+    let of_path = |predicate| any_path().prop_map(move |path| Condition::Test(predicate, vec![Operand::Path(path)]));
+    let of = |predicate, count| {
+        prop::collection::vec(any_operand(), count).prop_map(move |operands| Condition::Test(predicate, operands))
+    };
     let leaf = prop_oneof![
-        4 => (pair(), comparator).prop_map(|((left, right), comparator)| Condition::Compare { left, comparator, right }),
-        2 => (any_operand(), pair()).prop_map(|(operand, (lower, upper))| Condition::Between { operand, lower, upper }),
-        1 => (any_operand(), prop::collection::vec(any_operand(), 1..4)).prop_map(|(operand, list)| Condition::In { operand, list }),
-        1 => any_path().prop_map(Condition::AttributeExists),
-        1 => any_path().prop_map(Condition::AttributeNotExists),
-        1 => (any_operand(), prop::sample::select(types))
-            .prop_map(|(operand, attribute_type)| Condition::AttributeType { operand, attribute_type }),
-        2 => pair().prop_map(|(operand, prefix)| Condition::BeginsWith { operand, prefix }),
-        2 => pair().prop_map(|(operand, element)| Condition::Contains { operand, element }),
+        4 => (prop::collection::vec(any_operand(), 2), comparator)
+            .prop_map(|(operands, comparator)| Condition::Test(Predicate::Compare(comparator), operands)),
+        2 => of(Predicate::Between, 3..=3),
+        1 => of(Predicate::In, 2..=4),
+        1 => of_path(Predicate::AttributeExists),
+        1 => of_path(Predicate::AttributeNotExists),
+        1 => (any_operand(), prop::sample::select(types.to_vec()))
+            .prop_map(|(operand, name)| Condition::Test(Predicate::AttributeType, vec![operand, Operand::Value(s(name))])),
+        2 => of(Predicate::BeginsWith, 2..=2),
+        2 => of(Predicate::Contains, 2..=2),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
         prop_oneof![

@@ -1,10 +1,11 @@
 //! KeyConditionExpression (docs/dynamodb.md 7.6) in two stages: without a schema, before the table is looked up, and against the
 //! key schema of a table or index.
 
-use super::condition::{self, Bound, Condition, Operand};
+use super::condition::{self, Condition, Operand};
 use super::legacy;
-use super::order::{Comparator, begins_with};
+use super::order::Comparator;
 use super::placeholders::PlaceholderUse;
+use super::predicate::Predicate;
 use crate::model::api::Placeholders;
 use crate::model::api::common::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -29,60 +30,61 @@ pub enum SortRange {
 }
 
 impl SortRange {
-    /// The values, each once.
-    pub fn values(&self) -> impl Iterator<Item = &AttributeValue> {
-        let (first, second) = match self.bound() {
-            Bound::Compared(_, value) | Bound::BeginsWith(value) => (value, None),
-            Bound::Between(lower, upper) => (lower, Some(upper)),
+    /// The range that a predicate says with the values beside it; `None` for one by which no key is found.
+    #[must_use]
+    pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
+        let make: fn(AttributeValue) -> Self = match (predicate, values) {
+            (Predicate::Between, [lower, upper]) => return Some(Self::Between((*lower).clone(), (*upper).clone())),
+            (Predicate::BeginsWith, _) => Self::BeginsWith,
+            (Predicate::Compare(Comparator::Equal), _) => Self::Equal,
+            (Predicate::Compare(Comparator::Less), _) => Self::Less,
+            (Predicate::Compare(Comparator::LessOrEqual), _) => Self::LessOrEqual,
+            (Predicate::Compare(Comparator::Greater), _) => Self::Greater,
+            (Predicate::Compare(Comparator::GreaterOrEqual), _) => Self::GreaterOrEqual,
+            _ => return None,
         };
-        std::iter::once(first).chain(second)
+        values.first().map(|value| make((*value).clone()))
     }
 
-    /// The range that a bound says; `None` for `<>`, by which no key is found.
+    /// What the range says of a value, and the values that it says it with, each once.
     #[must_use]
-    pub fn of(bound: Bound<'_>) -> Option<Self> {
-        let (compared, value): (fn(AttributeValue) -> Self, _) = match bound {
-            Bound::Between(lower, upper) => return Some(Self::Between(lower.clone(), upper.clone())),
-            Bound::BeginsWith(prefix) => (Self::BeginsWith, prefix),
-            Bound::Compared(Comparator::Equal, value) => (Self::Equal, value),
-            Bound::Compared(Comparator::Less, value) => (Self::Less, value),
-            Bound::Compared(Comparator::LessOrEqual, value) => (Self::LessOrEqual, value),
-            Bound::Compared(Comparator::Greater, value) => (Self::Greater, value),
-            Bound::Compared(Comparator::GreaterOrEqual, value) => (Self::GreaterOrEqual, value),
-            Bound::Compared(Comparator::NotEqual, _) => return None,
+    pub fn parts(&self) -> (Predicate, Vec<&AttributeValue>) {
+        let (comparator, value) = match self {
+            Self::Between(lower, upper) => return (Predicate::Between, vec![lower, upper]),
+            Self::BeginsWith(prefix) => return (Predicate::BeginsWith, vec![prefix]),
+            Self::Equal(value) => (Comparator::Equal, value),
+            Self::Less(value) => (Comparator::Less, value),
+            Self::LessOrEqual(value) => (Comparator::LessOrEqual, value),
+            Self::Greater(value) => (Comparator::Greater, value),
+            Self::GreaterOrEqual(value) => (Comparator::GreaterOrEqual, value),
         };
-        Some(compared(value.clone()))
+        (Predicate::Compare(comparator), vec![value])
     }
 
     /// What the range says of a value.
     #[must_use]
-    pub fn bound(&self) -> Bound<'_> {
-        match self {
-            Self::Equal(value) => Bound::Compared(Comparator::Equal, value),
-            Self::Less(value) => Bound::Compared(Comparator::Less, value),
-            Self::LessOrEqual(value) => Bound::Compared(Comparator::LessOrEqual, value),
-            Self::Greater(value) => Bound::Compared(Comparator::Greater, value),
-            Self::GreaterOrEqual(value) => Bound::Compared(Comparator::GreaterOrEqual, value),
-            Self::Between(lower, upper) => Bound::Between(lower, upper),
-            Self::BeginsWith(prefix) => Bound::BeginsWith(prefix),
-        }
+    pub fn predicate(&self) -> Predicate {
+        self.parts().0
     }
 
-    /// How the range compares; `None` for BETWEEN and `begins_with`.
+    /// The values, each once.
     #[must_use]
-    pub fn comparator(&self) -> Option<Comparator> {
-        if let Bound::Compared(comparator, _) = self.bound() { Some(comparator) } else { None }
+    pub fn values(&self) -> Vec<&AttributeValue> {
+        self.parts().1
+    }
+
+    /// The condition that an attribute is in the range.
+    #[must_use]
+    pub fn condition(&self, attribute: &str) -> Condition {
+        let (predicate, values) = self.parts();
+        Condition::of_attribute(attribute, predicate, values.into_iter().cloned())
     }
 
     /// Is `value` in the range? No value of another type is.
     #[must_use]
     pub fn contains(&self, value: &AttributeValue) -> bool {
-        let holds = |comparator: Comparator, bound| comparator.holds(Some(value), Some(bound));
-        match self.bound() {
-            Bound::Compared(comparator, bound) => holds(comparator, bound),
-            Bound::Between(lower, upper) => holds(Comparator::GreaterOrEqual, lower) && holds(Comparator::LessOrEqual, upper),
-            Bound::BeginsWith(prefix) => begins_with(value, prefix),
-        }
+        let (predicate, values) = self.parts();
+        predicate.holds_for(value, &values)
     }
 }
 
@@ -168,7 +170,7 @@ fn gather(condition: &Condition, into: &mut Vec<AttributeCondition>) -> Result<(
     if let Condition::And(list) = condition {
         return list.iter().try_for_each(|part| gather(part, into));
     }
-    let found = condition.bound().and_then(|(name, bound)| Some((name, SortRange::of(bound)?)));
+    let found = condition.bound().and_then(|(name, predicate, values)| Some((name, SortRange::of(predicate, &values)?)));
     let (name, range) = found.ok_or_else(|| fault_of(condition))?;
     if into.iter().any(|earlier| earlier.name == name) {
         return Err(ExpressionFault::OneConditionPerKey);
@@ -180,26 +182,24 @@ fn gather(condition: &Condition, into: &mut Vec<AttributeCondition>) -> Result<(
 /// What is wrong with a condition by which no key is found.
 fn fault_of(condition: &Condition) -> ExpressionFault {
     let of_operator = |word: &str| ExpressionFault::KeyConditionOperator(word.to_owned());
-    let (operator, attribute, values) = match condition {
+    let (predicate, operands) = match condition {
         Condition::And(_) => return of_operator("AND"),
         Condition::Or(_) => return of_operator("OR"),
         Condition::Not(_) => return of_operator("NOT"),
-        Condition::In { .. } => return of_operator("IN"),
-        Condition::AttributeExists(_) => return of_operator("attribute_exists"),
-        Condition::AttributeNotExists(_) => return of_operator("attribute_not_exists"),
-        Condition::AttributeType { .. } => return of_operator("attribute_type"),
-        Condition::Contains { .. } => return of_operator("contains"),
-        Condition::Compare { comparator: Comparator::NotEqual, .. } => return of_operator("<>"),
-        Condition::Compare { left, comparator, right } => match (left, right) {
+        Condition::Test(predicate, operands) => (*predicate, operands.as_slice()),
+    };
+    let (operator, attribute, values) = match (predicate, operands) {
+        (Predicate::Compare(Comparator::NotEqual), _) => return of_operator(predicate.word()),
+        (Predicate::Compare(comparator), [left, right]) => match (left, right) {
             (Operand::Size(_) | Operand::Truth(_), _) | (_, Operand::Size(_) | Operand::Truth(_)) => {
                 return ExpressionFault::NestedOperation;
             }
             (Operand::Value(_), Operand::Value(_)) => return ExpressionFault::NoKeyAttribute,
-            (Operand::Value(_), Operand::Path(_)) => (comparator.flipped().sign(), right, vec![left]),
-            (Operand::Path(_), _) => (comparator.sign(), left, vec![right]),
+            (Operand::Value(_), Operand::Path(_)) => (comparator.flipped().sign(), right, std::slice::from_ref(left)),
+            (Operand::Path(_), _) => (comparator.sign(), left, std::slice::from_ref(right)),
         },
-        Condition::Between { operand, lower, upper } => ("BETWEEN", operand, vec![lower, upper]),
-        Condition::BeginsWith { operand, prefix } => ("begins_with", operand, vec![prefix]),
+        (Predicate::Between | Predicate::BeginsWith, [attribute, values @ ..]) => (predicate.word(), attribute, values),
+        _ => return of_operator(predicate.word()),
     };
     let of_attribute = match attribute {
         Operand::Path(path) if path.rest.is_empty() => None,
@@ -212,7 +212,7 @@ fn fault_of(condition: &Condition) -> ExpressionFault {
         Operand::Path(_) => Some(ExpressionFault::NestedAttribute),
         Operand::Size(_) | Operand::Truth(_) => Some(ExpressionFault::NestedOperation),
     };
-    of_attribute.or_else(|| values.into_iter().find_map(of_value)).unwrap_or_else(|| of_operator(operator))
+    of_attribute.or_else(|| values.iter().find_map(of_value)).unwrap_or_else(|| of_operator(operator))
 }
 
 impl KeyConditionShape {
@@ -248,7 +248,8 @@ impl KeyConditionShape {
         let mut conditions = Vec::with_capacity(given.len());
         for condition in given {
             let operator = condition.comparison_operator.unwrap_or(ComparisonOperator::Eq);
-            let range = legacy::with_operator(condition, operator)?.bound().and_then(|(_, bound)| SortRange::of(bound));
+            let said = legacy::with_operator(condition, operator)?;
+            let range = said.bound().and_then(|(_, predicate, values)| SortRange::of(predicate, &values));
             conditions.push(AttributeCondition { name: condition.attribute.clone(), range });
         }
         Ok(Self { conditions })
@@ -324,7 +325,7 @@ impl KeyConditionShape {
             }
             let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
             check_type(attribute, range)?;
-            range.values().try_for_each(|value| check_value(attribute, value))?;
+            range.values().into_iter().try_for_each(|value| check_value(attribute, value))?;
             check_sort_size(&sort, range)?;
             last = Some(range.clone());
         }
@@ -382,7 +383,7 @@ fn missed(attribute: &KeyAttribute) -> ExpressionError {
 
 fn check_type(attribute: &KeyAttribute, range: &SortRange) -> Result<(), ExpressionError> {
     let expected = attribute.attribute_type.as_attribute_type();
-    if range.values().all(|value| value.attribute_type() == expected) { Ok(()) } else { Err(ExpressionError::ConditionType) }
+    if range.values().iter().all(|value| value.attribute_type() == expected) { Ok(()) } else { Err(ExpressionError::ConditionType) }
 }
 
 /// An empty value is no key.
@@ -397,7 +398,7 @@ pub(super) fn check_value(attribute: &KeyAttribute, value: &AttributeValue) -> R
 /// The limit holds for all sort key attributes together.
 fn check_sort_size(earlier: &[AttributeValue], range: &SortRange) -> Result<(), KeyError> {
     let before: usize = earlier.iter().map(AttributeValue::size).sum();
-    let fits = range.values().all(|value| before + value.size() <= SORT_KEY_BYTES_MAX);
+    let fits = range.values().iter().all(|value| before + value.size() <= SORT_KEY_BYTES_MAX);
     if fits { Ok(()) } else { Err(KeyError::SortTooLarge) }
 }
 

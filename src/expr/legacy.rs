@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::condition::{Condition, Operand};
+use super::condition::Condition;
 use super::order::{Comparator, compare};
+use super::predicate::Predicate;
 use super::update::{Action, Effect, SetValue, Term, Update, is_set};
 use crate::model::api::common::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
@@ -11,9 +12,6 @@ use crate::model::api::common::{
 use crate::model::error::LegacyError;
 use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
 use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
-
-/// The types whose values have an order.
-const ORDERED: &[AttributeType] = &[AttributeType::S, AttributeType::N, AttributeType::B];
 
 /// The condition that `Expected` or a filter says; `None` when it has no entry.
 ///
@@ -59,7 +57,7 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
         return Err(LegacyError::ListWithoutOperator(name()));
     }
     match (given.exists, &given.value) {
-        (Some(false), None) => Ok(Condition::AttributeNotExists(DocumentPath::top_level(name()))),
+        (Some(false), None) => Ok(Condition::of_attribute(&given.attribute, Predicate::AttributeNotExists, [])),
         (Some(false), Some(_)) => Err(LegacyError::ValueUnwanted(name())),
         (None | Some(true), Some(value)) => Ok(compared(&given.attribute, ComparisonOperator::Eq, std::slice::from_ref(value))),
         (None, None) => Err(LegacyError::ValueMissing { exists: "null", attribute: name() }),
@@ -80,29 +78,24 @@ pub(super) fn with_operator(given: &LegacyCondition, operator: ComparisonOperato
 /// # Errors
 /// Missing, count, types that differ, type, order.
 fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Vec<AttributeValue>, LegacyError> {
-    let takes_none = matches!(operator, ComparisonOperator::Null | ComparisonOperator::NotNull);
+    let predicate = predicate_of(operator);
+    let count = match predicate {
+        Predicate::AttributeExists | Predicate::AttributeNotExists => 0..=0,
+        Predicate::Between => 2..=2,
+        Predicate::In => 1..=usize::MAX,
+        Predicate::Compare(_) | Predicate::AttributeType | Predicate::BeginsWith | Predicate::Contains => 1..=1,
+    };
     let arguments: &[AttributeValue] = match (&given.attribute_value_list, &given.value) {
         (Some(list), _) => list,
         (None, Some(value)) => std::slice::from_ref(value),
-        (None, None) if takes_none || given.exists.is_some() => &[],
+        (None, None) if *count.end() == 0 || given.exists.is_some() => &[],
         (None, None) => {
             return Err(LegacyError::ArgumentsMissing { operator: operator.word(), attribute: given.attribute.clone() });
         }
     };
-    // What types it takes; none stands for all.
-    let (count, types): (_, &[AttributeType]) = match operator {
-        ComparisonOperator::Null | ComparisonOperator::NotNull => (0..=0, &[]),
-        ComparisonOperator::Eq | ComparisonOperator::Ne => (1..=1, &[]),
-        ComparisonOperator::BeginsWith => (1..=1, &[AttributeType::S, AttributeType::B]),
-        ComparisonOperator::Between => (2..=2, ORDERED),
-        ComparisonOperator::In => (1..=usize::MAX, ORDERED),
-        ComparisonOperator::Le
-        | ComparisonOperator::Lt
-        | ComparisonOperator::Ge
-        | ComparisonOperator::Gt
-        | ComparisonOperator::Contains
-        | ComparisonOperator::NotContains => (1..=1, ORDERED),
-    };
+    // Otherwise than in expressions these take only types that have an order, as BETWEEN does.
+    let takes_ordered = matches!(predicate, Predicate::In | Predicate::Contains);
+    let of_types = if takes_ordered { Predicate::Between } else { predicate };
     if !count.contains(&arguments.len()) {
         return Err(LegacyError::ArgumentCount { operator: operator.word() });
     }
@@ -111,7 +104,7 @@ fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> R
         if found.any(|other| other != actual) {
             return Err(LegacyError::ArgumentTypes);
         }
-        if !types.is_empty() && !types.contains(&actual) {
+        if !of_types.takes(0, actual) {
             return Err(LegacyError::ArgumentType { operator: operator.word(), actual });
         }
     }
@@ -123,33 +116,33 @@ fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> R
     Ok(arguments.to_vec())
 }
 
+/// What an operator asks; of NOT_CONTAINS, what is not to be so.
+fn predicate_of(operator: ComparisonOperator) -> Predicate {
+    match operator {
+        ComparisonOperator::Eq => Predicate::Compare(Comparator::Equal),
+        ComparisonOperator::Ne => Predicate::Compare(Comparator::NotEqual),
+        ComparisonOperator::Le => Predicate::Compare(Comparator::LessOrEqual),
+        ComparisonOperator::Lt => Predicate::Compare(Comparator::Less),
+        ComparisonOperator::Ge => Predicate::Compare(Comparator::GreaterOrEqual),
+        ComparisonOperator::Gt => Predicate::Compare(Comparator::Greater),
+        ComparisonOperator::Between => Predicate::Between,
+        ComparisonOperator::In => Predicate::In,
+        ComparisonOperator::Contains | ComparisonOperator::NotContains => Predicate::Contains,
+        ComparisonOperator::BeginsWith => Predicate::BeginsWith,
+        ComparisonOperator::Null => Predicate::AttributeNotExists,
+        ComparisonOperator::NotNull => Predicate::AttributeExists,
+    }
+}
+
 /// The condition of an operator whose arguments are right.
 fn compared(attribute: &str, operator: ComparisonOperator, arguments: &[AttributeValue]) -> Condition {
-    let path = || DocumentPath::top_level(attribute);
-    let operand = || Operand::Path(path());
-    let list = || arguments.iter().cloned().map(Operand::Value).collect::<Vec<_>>();
-    // One that lacks its argument was refused before.
-    let argument = |place: usize| Operand::Value(arguments.get(place).cloned().unwrap_or(AttributeValue::Null));
-    let compare = |comparator| Condition::Compare { left: operand(), comparator, right: argument(0) };
-    match operator {
-        ComparisonOperator::Eq => compare(Comparator::Equal),
-        ComparisonOperator::Ne => compare(Comparator::NotEqual),
-        ComparisonOperator::Le => compare(Comparator::LessOrEqual),
-        ComparisonOperator::Lt => compare(Comparator::Less),
-        ComparisonOperator::Ge => compare(Comparator::GreaterOrEqual),
-        ComparisonOperator::Gt => compare(Comparator::Greater),
-        ComparisonOperator::Between => Condition::Between { operand: operand(), lower: argument(0), upper: argument(1) },
-        ComparisonOperator::In => Condition::In { operand: operand(), list: list() },
-        ComparisonOperator::Contains => Condition::Contains { operand: operand(), element: argument(0) },
-        // Unlike `NOT contains(…)`, false where the attribute is missing.
-        ComparisonOperator::NotContains => Condition::And(vec![
-            Condition::AttributeExists(path()),
-            Condition::Not(Box::new(Condition::Contains { operand: operand(), element: argument(0) })),
-        ]),
-        ComparisonOperator::BeginsWith => Condition::BeginsWith { operand: operand(), prefix: argument(0) },
-        ComparisonOperator::Null => Condition::AttributeNotExists(path()),
-        ComparisonOperator::NotNull => Condition::AttributeExists(path()),
+    let condition = Condition::of_attribute(attribute, predicate_of(operator), arguments.iter().cloned());
+    if operator != ComparisonOperator::NotContains {
+        return condition;
     }
+    // Unlike `NOT contains(…)`, false where the attribute is missing.
+    let exists = Condition::of_attribute(attribute, Predicate::AttributeExists, []);
+    Condition::And(vec![exists, Condition::Not(Box::new(condition))])
 }
 
 /// The update that AttributeUpdates says.

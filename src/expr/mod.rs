@@ -10,10 +10,13 @@
 //!                    └─> update::Update          <── legacy: the parameters from before expressions, into the same types
 //! ```
 //!
+//! [`predicate`] has what a condition asks of its operands: comparators, BETWEEN, IN and functions; [`interval`] is what that leaves of a
+//! sort key, as bytes.
 //! [`mod@write`] makes text of conditions, key conditions and projections again. [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
 
 pub mod condition;
 pub mod evaluate;
+pub mod interval;
 pub mod key_condition;
 pub mod legacy;
 pub mod lexer;
@@ -23,6 +26,7 @@ pub mod parse;
 pub mod partiql;
 pub mod path;
 pub mod placeholders;
+pub mod predicate;
 pub mod projection;
 pub mod read_request;
 pub mod update;
@@ -31,5 +35,6 @@ pub mod write;
 pub use condition::Condition;
 pub use key_condition::{KeyCondition, KeyConditionShape, KeySchemaView, SortRange};
 pub use placeholders::PlaceholderUse;
+pub use predicate::Predicate;
 pub use projection::ProjectionPaths;
 pub use update::Update;

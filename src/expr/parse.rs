@@ -6,6 +6,7 @@
 use super::lexer::{Token, TokenKind, Tokens, is_reserved};
 use super::path::{check_index, check_levels};
 use super::placeholders::Scope;
+use super::predicate::functions;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::{EXPRESSION_BYTES_MAX, EXPRESSION_OPERATORS_MAX};
 use crate::model::{AttributeValue, DocumentPath, PathElement};
@@ -49,41 +50,19 @@ pub struct Language {
     pub values: Stage,
 }
 
-/// The functions of the languages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
-    AttributeExists,
-    AttributeNotExists,
-    AttributeType,
-    BeginsWith,
-    Contains,
-    Size,
-    IfNotExists,
-    ListAppend,
-}
+pub(super) const IF_NOT_EXISTS: &str = "if_not_exists";
+pub(super) const LIST_APPEND: &str = "list_append";
 
-/// Those of conditions, and then those of updates.
-pub(super) const FUNCTIONS: [(&str, Function); 8] = [
-    ("attribute_exists", Function::AttributeExists),
-    ("attribute_not_exists", Function::AttributeNotExists),
-    ("attribute_type", Function::AttributeType),
-    ("begins_with", Function::BeginsWith),
-    ("contains", Function::Contains),
-    ("size", Function::Size),
-    ("if_not_exists", Function::IfNotExists),
-    ("list_append", Function::ListAppend),
-];
+/// The functions of updates; conditions have [`functions`].
+pub(super) const UPDATE_FUNCTIONS: [&str; 2] = [IF_NOT_EXISTS, LIST_APPEND];
 
-impl Function {
-    /// The function of this name. Names are case-sensitive.
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
-    }
-
-    /// True for a function of updates.
-    pub(super) fn is_of_update(self) -> bool {
-        matches!(self, Self::IfNotExists | Self::ListAppend)
-    }
+/// The operands of a function, if they are as many as it has.
+///
+/// # Errors
+/// `OperandCount`.
+pub(super) fn exactly<T, const N: usize>(function: &str, operands: Vec<T>) -> Result<[T; N], ExpressionFault> {
+    let count = operands.len();
+    operands.try_into().map_err(|_| ExpressionFault::OperandCount { function: function.to_owned(), count })
 }
 
 /// An operand as written. What its calls mean is for the language to say.
@@ -243,7 +222,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         if depth >= self.language.call_depth_max {
             return Err(ExpressionFault::FunctionMisused(function.to_owned()));
         }
-        if Function::from_name(function).is_none() {
+        if !functions().chain(UPDATE_FUNCTIONS).any(|known| known == function) {
             self.note(Stage::Functions, at, ExpressionFault::UnknownFunction(function.to_owned()));
         }
         let operands = if self.tokens.peek_second().kind == TokenKind::Close {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::condition::{Bound, Condition, Operand};
-use super::key_condition::{KeyConditionShape, SortRange};
+use super::condition::{Condition, Operand};
+use super::key_condition::KeyConditionShape;
 use super::projection::ProjectionPaths;
 use crate::model::api::Placeholders;
 use crate::model::{AttributeValue, DocumentPath, Error, PathElement};
@@ -64,7 +64,7 @@ impl Writer {
     /// `Unavailable` of an operator that no key is found by.
     pub fn key_condition(&mut self, shape: &KeyConditionShape) -> Result<String, Error> {
         let conditions = shape.conditions().map(|(name, range)| {
-            range.map(|range| of_range(name, range)).ok_or(Error::Unavailable("a key is not found by this operator"))
+            range.map(|range| range.condition(name)).ok_or(Error::Unavailable("a key is not found by this operator"))
         });
         let all = conditions.collect::<Result<Vec<_>, _>>()?;
         self.joined(&all, " AND ", |_| false)
@@ -76,27 +76,10 @@ impl Writer {
     /// `Unavailable` of a comparison with a condition, which only PartiQL has.
     pub fn condition(&mut self, condition: &Condition) -> Result<String, Error> {
         Ok(match condition {
-            Condition::Compare { left, comparator, right } => {
-                format!("{} {} {}", self.operand(left)?, comparator.sign(), self.operand(right)?)
+            Condition::Test(predicate, operands) => {
+                let operands = operands.iter().map(|operand| self.operand(operand)).collect::<Result<Vec<_>, _>>()?;
+                predicate.text(&operands)
             }
-            Condition::Between { operand, lower, upper } => {
-                format!("{} BETWEEN {} AND {}", self.operand(operand)?, self.operand(lower)?, self.operand(upper)?)
-            }
-            Condition::In { operand, list } => {
-                let operand = self.operand(operand)?;
-                let list = list.iter().map(|element| self.operand(element)).collect::<Result<Vec<_>, _>>()?;
-                format!("{operand} IN ({})", list.join(", "))
-            }
-            Condition::AttributeExists(path) => format!("attribute_exists({})", self.path(path)),
-            Condition::AttributeNotExists(path) => format!("attribute_not_exists({})", self.path(path)),
-            Condition::AttributeType { operand, attribute_type } => {
-                let tag = AttributeValue::S(attribute_type.tag().to_owned());
-                format!("attribute_type({}, {})", self.operand(operand)?, self.value(&tag))
-            }
-            Condition::BeginsWith { operand, prefix } => {
-                format!("begins_with({}, {})", self.operand(operand)?, self.operand(prefix)?)
-            }
-            Condition::Contains { operand, element } => format!("contains({}, {})", self.operand(operand)?, self.operand(element)?),
             Condition::And(list) => self.joined(list, " AND ", |part| matches!(part, Condition::Or(_)))?,
             Condition::Or(list) => self.joined(list, " OR ", |_| false)?,
             Condition::Not(inner) => {
@@ -125,20 +108,10 @@ impl Writer {
     }
 }
 
-/// What a range says of the attribute of that name.
-fn of_range(name: &str, range: &SortRange) -> Condition {
-    let operand = Operand::Path(DocumentPath::top_level(name));
-    let value = |value: &AttributeValue| Operand::Value(value.clone());
-    match range.bound() {
-        Bound::Compared(comparator, bound) => Condition::Compare { left: operand, comparator, right: value(bound) },
-        Bound::Between(lower, upper) => Condition::Between { operand, lower: value(lower), upper: value(upper) },
-        Bound::BeginsWith(prefix) => Condition::BeginsWith { operand, prefix: value(prefix) },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expr::key_condition::SortRange;
     use crate::expr::placeholders::PlaceholderUse;
     use crate::expr::{condition, projection};
     use crate::model::error::expression::ExpressionParameter;

@@ -11,7 +11,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("codec", 294),
     ("database", 237),
     ("engine", 465),
-    ("expr", 154),
+    ("expr", 152),
     ("fs", 605),
     ("fuse", 37),
     ("http", 59),

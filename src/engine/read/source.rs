@@ -2,18 +2,17 @@
 
 use std::ops::Bound;
 
-use crate::codec::key::{encode, encode_prefix, partition_digest};
+use crate::codec::key::{encode, partition_digest};
 use crate::engine::{
     index::{IndexView, values_of},
     runtime::prelude::*,
 };
-use crate::expr::{KeyCondition, KeySchemaView, SortRange, partiql::plan::Interval};
+use crate::expr::{KeyCondition, KeySchemaView, SortRange, interval::Interval};
 use crate::model::{
     KeyAttribute,
     api::Segment,
     error::{KeyError, QueryError, ValueError},
 };
-use crate::store::prefix_end;
 
 /// A table with the index that is read, if one is.
 #[derive(Debug, Clone)]
@@ -272,40 +271,23 @@ pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyR
     for value in &condition.sort {
         encode(value, &mut prefix);
     }
-    let with = |value: &AttributeValue| {
-        let mut key = prefix.clone();
-        encode(value, &mut key);
-        key
-    };
-    // Encodings are prefix-free: the entries with a sort key value are those that begin with its encoding.
-    let below = |value| Bound::Excluded(with(value));
-    let from = |value| Bound::Included(with(value));
-    let through = |value| prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Excluded);
-    let after = |value| prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Included);
-    let whole = KeyRange::prefix(&prefix);
-    match &condition.range {
-        None => whole,
-        Some(SortRange::Equal(value)) => KeyRange::prefix(&with(value)),
-        Some(SortRange::Less(value)) => KeyRange { upper: below(value), ..whole },
-        Some(SortRange::LessOrEqual(value)) => KeyRange { upper: through(value), ..whole },
-        Some(SortRange::Greater(value)) => KeyRange { lower: after(value), ..whole },
-        Some(SortRange::GreaterOrEqual(value)) => KeyRange { lower: from(value), ..whole },
-        Some(SortRange::Between(lower, upper)) => KeyRange { lower: from(lower), upper: through(upper) },
-        Some(SortRange::BeginsWith(start)) => {
-            let encoded = encode_prefix(start).unwrap_or_default();
-            KeyRange::prefix(&[prefix.as_slice(), &encoded].concat())
-        }
-    }
+    // With a prefix of which no key is made all are meant that begin with the rest.
+    let interval = condition.range.as_ref().and_then(|range| Interval::of(range.predicate(), &range.values()));
+    range_within(&prefix, &interval.unwrap_or_default())
 }
 
 /// The entries of a collection whose sort keys are encoded within bounds.
 #[must_use]
 pub fn range_of_interval(source: &ReadSource, digest: &Digest, interval: &Interval) -> KeyRange {
-    let prefix = Space::Entry.at(source.id(), digest);
-    let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
+    range_within(&Space::Entry.at(source.id(), digest), interval)
+}
+
+/// The keys that begin with `prefix` and go on within bounds.
+fn range_within(prefix: &[u8], interval: &Interval) -> KeyRange {
+    let with = |bytes: &[u8]| [prefix, bytes].concat();
     let upper = match &interval.upper {
         Some(upper) => Bound::Excluded(with(upper)),
-        None => KeyRange::prefix(&prefix).upper,
+        None => KeyRange::prefix(prefix).upper,
     };
     KeyRange { lower: Bound::Included(with(&interval.lower)), upper }
 }

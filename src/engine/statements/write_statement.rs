@@ -10,11 +10,10 @@ use crate::engine::{
     },
 };
 use crate::expr::{
-    Condition,
+    Condition, Predicate,
     partiql::{Returning, Write, WriteEffect, keys as named},
 };
 use crate::model::{
-    DocumentPath,
     api::UpdateReturnValues,
     error::{StatementError, ValueError},
 };
@@ -45,25 +44,25 @@ pub struct Prepared {
 /// `Statement`.
 pub fn prepare(write: &Write, table: &TableEntry, return_old: bool) -> Result<Prepared, StatementError> {
     let schema = &table.schema.key;
-    let partition = || DocumentPath::top_level(schema.partition.name.clone());
+    let of_partition = |predicate| Condition::of_attribute(&schema.partition.name, predicate, []);
     let guard = |condition| Guard::of_condition(condition, return_old);
     let none = UpdateReturnValues::None;
     let (kind, sent, plan, returning) = match &write.effect {
         WriteEffect::Insert(item) => {
-            let plan = Plan::Guard(guard(Some(Condition::AttributeNotExists(partition()))));
+            let plan = Plan::Guard(guard(Some(of_partition(Predicate::AttributeNotExists))));
             (Kind::Insert, item.clone(), plan, none)
         }
         WriteEffect::Update { update, condition, returning } => {
             let found = named::of_write(condition.as_ref(), schema)?;
             // There must be an item to update.
-            let conditions = std::iter::once(Condition::AttributeExists(partition())).chain(found.rest).collect();
+            let conditions = std::iter::once(of_partition(Predicate::AttributeExists)).chain(found.rest).collect();
             let plan = UpdatePlan::of_update(update.clone(), guard(Some(Condition::And(conditions))));
             (Kind::Update, found.key, Plan::Update(plan), returned(*returning))
         }
         WriteEffect::Delete { condition, returning } => {
             let found = named::of_write(condition.as_ref(), schema)?;
             // What is not there meets every condition: there is nothing to delete.
-            let condition = found.rest.map(|rest| Condition::Or(vec![Condition::AttributeNotExists(partition()), rest]));
+            let condition = found.rest.map(|rest| Condition::Or(vec![of_partition(Predicate::AttributeNotExists), rest]));
             let returning = if *returning { UpdateReturnValues::AllOld } else { none };
             (Kind::Delete, found.key, Plan::Guard(guard(condition)), returning)
         }

@@ -1,6 +1,8 @@
 //! The one item that a statement names by its WHERE clause (docs/dynamodb.md 19.3).
 
-use crate::expr::condition::{self, Condition, Operand};
+use crate::expr::condition::{self, Condition};
+use crate::expr::order::Comparator;
+use crate::expr::predicate::Predicate;
 use crate::model::error::StatementError;
 use crate::model::{AttributeValue, Item, KeySchema};
 
@@ -93,11 +95,11 @@ fn gather(
 }
 
 fn equality_or_in(condition: &Condition) -> Option<(&str, &AttributeValue)> {
-    match condition {
-        Condition::In { operand: Operand::Path(path), list } if path.rest.is_empty() => match list.as_slice() {
-            [Operand::Value(value)] => Some((&path.head, value)),
+    match condition.bound()? {
+        (name, Predicate::Compare(Comparator::Equal) | Predicate::In, values) => match values.as_slice() {
+            [value] => Some((name, value)),
             _ => None,
         },
-        other => other.equality(),
+        _ => None,
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! A condition is taken apart into *branches*: each gives values to partition key attributes and bounds to the first sort key
 //! attribute. AND intersects, OR and IN add branches. When every branch has the whole partition key, each becomes one read of a
-//! range; otherwise the source is scanned. Bounds are bytes of the ordered key encoding, half open, so that all comparisons are
-//! one kind of interval. Conditions that the ranges say exactly need not be evaluated again.
+//! range; otherwise the source is scanned. Conditions that the ranges say exactly need not be evaluated again.
 
 use std::collections::BTreeSet;
 
 use crate::codec::digest::Digest;
-use crate::codec::key::{encode, encode_prefix, partition_digest, prefix_end};
+use crate::codec::key::partition_digest;
 use crate::expr::KeySchemaView;
-use crate::expr::condition::{Bound, Condition, Operand, join};
+use crate::expr::condition::{Condition, Operand, join};
+use crate::expr::interval::Interval;
 use crate::expr::key_condition::check_value;
 use crate::expr::order::Comparator;
+use crate::expr::predicate::Predicate;
 use crate::model::error::{KeyError, StatementError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::{AttributeValue, DocumentPath, Error, KeyAttribute};
@@ -22,21 +23,6 @@ const READS_MAX: usize = 50;
 
 /// Branches under way; a bound on the work, as OR under AND multiplies them.
 const BRANCHES_MAX: usize = 4096;
-
-/// Encoded sort keys from `lower`, before `upper`; `None` is no bound.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Interval {
-    pub lower: Vec<u8>,
-    pub upper: Option<Vec<u8>>,
-    /// It holds one value of the sort key attribute.
-    pub is_value: bool,
-}
-
-impl Interval {
-    fn new(lower: Vec<u8>, upper: Option<Vec<u8>>) -> Self {
-        Self { lower, upper, is_value: false }
-    }
-}
 
 /// One read: part of one collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +130,9 @@ impl Planner<'_> {
     fn names_partition(&self, condition: &Condition) -> bool {
         match condition {
             Condition::And(list) | Condition::Or(list) => list.iter().any(|part| self.names_partition(part)),
-            Condition::In { operand: Operand::Path(path), .. } => self.partition_place(path).is_some(),
+            Condition::Test(Predicate::In, operands) => {
+                matches!(operands.first(), Some(Operand::Path(path)) if self.partition_place(path).is_some())
+            }
             other => other.equality().is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
         }
     }
@@ -156,27 +144,17 @@ impl Planner<'_> {
 
     /// What a condition says of a key attribute, if that is all that it says.
     fn key_test<'c>(&self, condition: &'c Condition) -> Result<Option<KeyTest<'c>>, Error> {
-        if let Condition::In { operand: Operand::Path(path), list } = condition
-            && path.rest.is_empty()
-        {
-            let values: Option<Vec<&AttributeValue>> = list.iter().map(literal).collect();
-            return values.map_or(Ok(None), |values| self.values(&path.head, values));
+        let Some((name, predicate, values)) = condition.bound() else { return Ok(None) };
+        if matches!(predicate, Predicate::Compare(Comparator::Equal) | Predicate::In) {
+            return self.values(name, values);
         }
-        match condition.bound() {
-            Some((name, Bound::Compared(Comparator::Equal, value))) => self.values(name, vec![value]),
-            Some((name, bound)) if self.is_sort(name, bound) => Ok(interval(bound).map(|one| KeyTest::Sort(vec![one]))),
-            _ => Ok(None),
-        }
+        Ok(Interval::of(predicate, &values).filter(|_| self.is_sort(name, &values)).map(|one| KeyTest::Sort(vec![one])))
     }
 
     /// Is this the first sort key attribute, and are the values of its type?
-    fn is_sort(&self, name: &str, bound: Bound<'_>) -> bool {
+    fn is_sort(&self, name: &str, values: &[&AttributeValue]) -> bool {
         let Some(attribute) = self.schema.sort.first().filter(|attribute| attribute.name == name) else { return false };
-        let fits = |value: &AttributeValue| value.attribute_type() == attribute.attribute_type.as_attribute_type();
-        match bound {
-            Bound::Compared(_, value) | Bound::BeginsWith(value) => fits(value),
-            Bound::Between(lower, upper) => fits(lower) && fits(upper),
-        }
+        values.iter().all(|value| value.attribute_type() == attribute.attribute_type.as_attribute_type())
     }
 
     /// An attribute that is one of some values.
@@ -187,18 +165,15 @@ impl Planner<'_> {
         }
         let Some(attribute) = self.schema.sort.first().filter(|attribute| attribute.name == name) else { return Ok(None) };
         values.iter().try_for_each(|value| check(attribute, value, SORT_KEY_BYTES_MAX, KeyError::SortTooLarge))?;
-        let one = |value: &&AttributeValue| {
-            let lower = encoded(value);
-            Interval { upper: prefix_end(&lower), lower, is_value: true }
-        };
-        Ok(Some(KeyTest::Sort(values.iter().map(one).collect())))
+        let equal = Predicate::Compare(Comparator::Equal);
+        Ok(Some(KeyTest::Sort(values.iter().filter_map(|value| Interval::of(equal, &[value])).collect())))
     }
 
     /// Does the condition say what the sort key is not? Such branches may overlap others.
     fn is_negated_sort(&self, condition: &Condition) -> bool {
         let is_negated = match condition {
             Condition::Not(_) => true,
-            Condition::Compare { comparator, .. } => *comparator == Comparator::NotEqual,
+            Condition::Test(predicate, _) => *predicate == Predicate::Compare(Comparator::NotEqual),
             _ => false,
         };
         let Some(sort) = self.schema.sort.first().filter(|_| is_negated) else { return false };
@@ -291,10 +266,11 @@ fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Er
         }
         let names = one.names.union(&other.names).cloned().collect();
         let is_negated = one.is_negated || other.is_negated;
-        match intersection(&one.interval, &other.interval) {
+        match one.interval.intersection(&other.interval) {
             Some(interval) => product.push(Branch { partition, interval, names, is_negated }),
             None => {
-                let nothing = Interval::new(one.interval.lower.clone(), Some(one.interval.lower.clone()));
+                let (lower, upper) = (one.interval.lower.clone(), Some(one.interval.lower.clone()));
+                let nothing = Interval { lower, upper, is_value: false };
                 empty = empty.or(Some(Branch { partition, interval: nothing, names, is_negated }));
             }
         }
@@ -303,48 +279,6 @@ fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Er
         product.extend(empty);
     }
     Ok(Some(product))
-}
-
-fn intersection(one: &Interval, other: &Interval) -> Option<Interval> {
-    let lower = one.lower.clone().max(other.lower.clone());
-    let upper = match (&one.upper, &other.upper) {
-        (Some(one), Some(other)) => Some(one.min(other).clone()),
-        (Some(upper), None) | (None, Some(upper)) => Some(upper.clone()),
-        (None, None) => None,
-    };
-    // The bounds of intervals lie between values: a part of one value is all of it.
-    let is_value = one.is_value || other.is_value;
-    upper.as_ref().is_none_or(|upper| lower < *upper).then_some(Interval { lower, upper, is_value })
-}
-
-/// The sort keys that a bound leaves; `None` for what is no interval, and for a prefix of which no key is made.
-fn interval(bound: Bound<'_>) -> Option<Interval> {
-    Some(match bound {
-        Bound::Compared(Comparator::Less, value) => Interval::new(Vec::new(), Some(encoded(value))),
-        Bound::Compared(Comparator::LessOrEqual, value) => Interval::new(Vec::new(), prefix_end(&encoded(value))),
-        Bound::Compared(Comparator::Greater, value) => Interval::new(prefix_end(&encoded(value))?, None),
-        Bound::Compared(Comparator::GreaterOrEqual, value) => Interval::new(encoded(value), None),
-        Bound::Compared(Comparator::Equal | Comparator::NotEqual, _) => return None,
-        Bound::Between(lower, upper) => Interval::new(encoded(lower), prefix_end(&encoded(upper))),
-        Bound::BeginsWith(prefix) => {
-            let lower = encode_prefix(prefix)?;
-            let upper = prefix_end(&lower);
-            Interval::new(lower, upper)
-        }
-    })
-}
-
-fn literal(operand: &Operand) -> Option<&AttributeValue> {
-    match operand {
-        Operand::Value(value) => Some(value),
-        Operand::Path(_) | Operand::Size(_) | Operand::Truth(_) => None,
-    }
-}
-
-fn encoded(value: &AttributeValue) -> Vec<u8> {
-    let mut out = Vec::new();
-    encode(value, &mut out);
-    out
 }
 
 fn check(attribute: &KeyAttribute, value: &AttributeValue, bytes_max: usize, too_large: KeyError) -> Result<(), Error> {

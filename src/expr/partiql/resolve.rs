@@ -5,7 +5,9 @@ use super::parse_expression::{Expression, ExpressionNode, Operator, Test};
 use super::values::Values;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::order::Comparator;
-use crate::expr::update::{Action, Effect, IF_NOT_EXISTS, LIST_APPEND, Origin, SetValue, Term, Update, is_set};
+use crate::expr::parse::{IF_NOT_EXISTS, LIST_APPEND};
+use crate::expr::predicate::Predicate;
+use crate::expr::update::{Action, Effect, Origin, SetValue, Term, Update, is_set};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
@@ -37,19 +39,18 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
         ExpressionNode::Not(inner) => Ok(Condition::Not(Box::new(condition(inner, values)?))),
         ExpressionNode::Binary { left, operator, right } => comparison(left, *operator, right, values),
         ExpressionNode::Between { operand: tested, lower, upper } => {
-            let (tested, lower, upper) = (operand(tested, values)?, operand(lower, values)?, operand(upper, values)?);
-            Ok(condition::resolve_between(tested, lower, upper)?)
+            let operands = [tested, lower, upper].map(|part| operand(part, values)).into_iter().collect::<Result<_, _>>()?;
+            Ok(condition::checked(Predicate::Between, operands)?)
         }
         ExpressionNode::In { operand: tested, list } => {
             if list.len() > IN_OPERANDS_MAX {
                 return Err(StatementError::InOperands(list.len()));
             }
-            let tested = operand(tested, values)?;
-            let list = list.iter().map(|member| operand(member, values)).collect::<Result<Vec<_>, _>>()?;
-            Ok(Condition::In { operand: tested, list })
+            let operands = std::iter::once(&**tested).chain(list).map(|part| operand(part, values));
+            Ok(Condition::Test(Predicate::In, operands.collect::<Result<_, _>>()?))
         }
         ExpressionNode::Is { operand: tested, test } => is(tested, *test, values),
-        ExpressionNode::Call { name, arguments } if condition::is_condition(name) => {
+        ExpressionNode::Call { name, arguments } if Predicate::of_function(name).is_some() => {
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(condition::of_call(name, operands)?)
         }
@@ -70,7 +71,8 @@ fn comparison(left: &Expression, operator: Operator, right: &Expression, values:
             return Ok(known);
         }
     }
-    Ok(condition::resolve_comparison(operand(left, values)?, comparator, operand(right, values)?)?)
+    let operands = vec![operand(left, values)?, operand(right, values)?];
+    Ok(condition::checked(Predicate::Compare(comparator), operands)?)
 }
 
 fn has_truth_value(expression: &Expression) -> bool {
@@ -82,7 +84,7 @@ fn has_truth_value(expression: &Expression) -> bool {
         | ExpressionNode::In { .. }
         | ExpressionNode::Is { .. } => true,
         ExpressionNode::Binary { operator, .. } => matches!(operator, Operator::Compare(_)),
-        ExpressionNode::Call { name, .. } => condition::is_condition(name),
+        ExpressionNode::Call { name, .. } => Predicate::of_function(name).is_some(),
         _ => false,
     }
 }
@@ -114,7 +116,7 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(condition::size_of(operands)?)
         }
-        ExpressionNode::Call { name, .. } if !condition::is_condition(name) => {
+        ExpressionNode::Call { name, .. } if Predicate::of_function(name).is_none() => {
             Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
         }
         ExpressionNode::Binary { operator: Operator::Plus, .. } => {
@@ -131,10 +133,13 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
 fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, StatementError> {
     match test {
         Test::Missing => match operand(tested, values)? {
-            Operand::Path(path) => Ok(Condition::AttributeNotExists(path)),
+            path @ Operand::Path(_) => Ok(Condition::Test(Predicate::AttributeNotExists, vec![path])),
             Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Err(StatementError::NotACondition(tested.place)),
         },
-        Test::Type(attribute_type) => Ok(Condition::AttributeType { operand: operand(tested, values)?, attribute_type }),
+        Test::Type(attribute_type) => {
+            let name = Operand::Value(AttributeValue::S(attribute_type.tag().to_owned()));
+            Ok(Condition::Test(Predicate::AttributeType, vec![operand(tested, values)?, name]))
+        }
         Test::NoType(what) => Err(StatementError::IsType { what, place: tested.place }),
     }
 }

@@ -3,12 +3,12 @@
 
 mod apply;
 
-use super::condition;
 use super::lexer::{Token, TokenKind};
 use super::order::Comparator;
-use super::parse::{Language, Operand, Parser, Stage};
+use super::parse::{self, IF_NOT_EXISTS, LIST_APPEND, Language, Operand, Parser, Stage};
 use super::path::PathTree;
 use super::placeholders::{PlaceholderUse, Scope};
+use super::predicate;
 use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
@@ -182,9 +182,6 @@ impl Term {
     }
 }
 
-pub(super) const IF_NOT_EXISTS: &str = "if_not_exists";
-pub(super) const LIST_APPEND: &str = "list_append";
-
 /// `if_not_exists` may nest, and 4 KB hold at most 240 of them.
 const LANGUAGE: Language = Language {
     call_depth_max: 250,
@@ -344,13 +341,10 @@ fn term(operand: Operand<'_>) -> Result<Term, ExpressionFault> {
         Operand::Call(call) => call,
     };
     let function = call.function.to_owned();
-    if condition::functions().any(|known| known == function) {
+    if predicate::functions().any(|known| known == function) {
         return Err(ExpressionFault::FunctionOfOther { language: "an update", function });
     }
-    let count = call.operands.len();
-    let Ok([first, second]) = <[Operand<'_>; 2]>::try_from(call.operands) else {
-        return Err(ExpressionFault::OperandCount { function, count });
-    };
+    let [first, second] = parse::exactly(&function, call.operands)?;
     if function != IF_NOT_EXISTS {
         return Term::list_append([term(first)?, term(second)?]);
     }

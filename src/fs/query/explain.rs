@@ -149,7 +149,7 @@ fn fetched_attributes(path: &QueryPath) -> Vec<&str> {
 fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
     let partition = resolved.partition.as_ref()?;
     let shown = path.key_clauses(partition).into_iter().map(|clause| {
-        let values: Vec<String> = clause.range.values().map(plain_json::value).collect();
+        let values: Vec<String> = clause.range.values().into_iter().map(plain_json::value).collect();
         show_range(&clause.attribute.name, &clause.range, &values)
     });
     Some(shown.collect::<Vec<_>>().join(" AND "))

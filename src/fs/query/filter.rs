@@ -12,10 +12,10 @@ use super::{
 };
 use crate::expr::{
     SortRange,
-    condition::{self, Condition, Operand},
+    condition::{self, Condition},
     lexer::{TokenKind, Tokens},
-    order::Comparator,
     placeholders::{PlaceholderUse, Scope},
+    predicate::functions,
 };
 use crate::fs::prelude::*;
 use crate::model::{PathElement, api::Placeholders, error::expression::ExpressionFault};
@@ -122,14 +122,8 @@ fn on_key(attribute: &str, is_partition: bool) -> ClauseFault {
 
 fn equalities<'c>(condition: &'c Condition, found: &mut BTreeSet<&'c str>) {
     match condition {
-        Condition::Compare { left: Operand::Path(path), comparator: Comparator::Equal, right: Operand::Value(_) }
-        | Condition::Compare { left: Operand::Value(_), comparator: Comparator::Equal, right: Operand::Path(path) }
-            if path.rest.is_empty() =>
-        {
-            found.insert(&path.head);
-        }
         Condition::And(list) => list.iter().for_each(|condition| equalities(condition, found)),
-        _ => {}
+        other => found.extend(other.equality().map(|(name, _)| name)),
     }
 }
 
@@ -168,8 +162,8 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
     }
     let hint = match fault {
         ExpressionFault::UnknownFunction(function) => {
-            let nearest = spelling::nearest(function, condition::functions()).unwrap_or("contains");
-            format!("did you mean {nearest}(…)? There are {}", condition::functions().collect::<Vec<_>>().join(", "))
+            let nearest = spelling::nearest(function, functions()).unwrap_or("contains");
+            format!("did you mean {nearest}(…)? There are {}", functions().collect::<Vec<_>>().join(", "))
         }
         ExpressionFault::OperandType { .. } | ExpressionFault::BetweenTypes { .. } => {
             "the type is told from how a value looks: 12 is a number, anything else a string; force it by where.a,S.eq=12 or where=a = \"12\"".to_owned()
@@ -241,16 +235,10 @@ impl Expression {
     pub fn condition(&mut self, tag: &str, attribute: &str, range: &SortRange) -> String {
         let name = format!("#{tag}");
         self.names.insert(name.clone(), attribute.to_owned());
-        match range {
-            SortRange::Between(lower, upper) => {
-                let bounds = [self.value(&format!("{tag}_from"), lower), self.value(&format!("{tag}_to"), upper)];
-                show_range(&name, range, &bounds)
-            }
-            _ => {
-                let values: Vec<String> = range.values().map(|value| self.value(tag, value)).collect();
-                show_range(&name, range, &values)
-            }
-        }
+        let values = range.values();
+        let ends: &[&str] = if values.len() > 1 { &["_from", "_to"] } else { &[""] };
+        let values: Vec<String> = ends.iter().zip(values).map(|(end, value)| self.value(&format!("{tag}{end}"), value)).collect();
+        show_range(&name, range, &values)
     }
 
     /// A projection of these paths.

@@ -4,24 +4,19 @@ use std::cmp::Ordering;
 
 use super::{
     fault::ClauseFault,
-    operators::{BEGINS, Bounds, KEY_OPERATORS, KeyOperator, key_operators},
+    operators::{BEGINS, KEY_OPERATORS, KeyOperator, key_operators},
     path::{Clauses, Partition, PartitionAlias},
     source::{Context, QueryKind},
     spelling::{self, split},
 };
 use crate::codec::file_name::{self, ALIAS_MARK, NameFault};
-use crate::expr::{KeyCondition, KeySchemaView, SortRange};
+use crate::expr::{KeyCondition, KeySchemaView, Predicate, SortRange};
 use crate::fs::prelude::*;
 use crate::model::IndexSchema;
 
 /// The word of a range's operator. Tokens are made of it, so it does not change.
 pub(super) fn word(range: &SortRange) -> &'static str {
-    let has = |bounds: &Bounds| match (range, bounds) {
-        (SortRange::Between(..), Bounds::Two) | (SortRange::BeginsWith(_), Bounds::Prefix) => true,
-        (_, Bounds::One(comparator, _)) => range.comparator() == Some(*comparator),
-        _ => false,
-    };
-    KEY_OPERATORS.iter().find(|operator| has(&operator.range)).map_or("eq", |operator| operator.word)
+    KEY_OPERATORS.iter().find(|operator| operator.predicate == range.predicate()).map_or("eq", |operator| operator.word)
 }
 
 /// Of a partition key: a range of write shards.
@@ -145,20 +140,20 @@ fn add_partition(
 
 fn range(attribute: &KeyAttribute, operator: Option<&str>, text: &str) -> Result<SortRange, ClauseFault> {
     let Some(word) = operator else { return Ok(SortRange::Equal(spelling::typed(attribute, text)?)) };
-    let Some(operator) = KEY_OPERATORS.iter().find(|known| known.word == word) else {
+    let unknown = || {
         let nearest = if word == "eq" { "=" } else { spelling::nearest(word, key_operators()).unwrap_or("=") };
         let all: Vec<_> = key_operators().collect();
         let hint = format!("did you mean '{nearest}'? There are {}, and none for equality.", all.join(", "));
-        return Err(ClauseFault::new(format!("unknown operator '{word}' on {}", attribute.name), hint));
+        ClauseFault::new(format!("unknown operator '{word}' on {}", attribute.name), hint)
     };
-    match operator.range {
-        Bounds::Two => between(attribute, text),
-        Bounds::Prefix if attribute.attribute_type == KeyAttributeType::N => {
+    let operator = KEY_OPERATORS.iter().find(|known| known.word == word).ok_or_else(unknown)?;
+    match operator.predicate {
+        Predicate::Between => between(attribute, text),
+        Predicate::BeginsWith if attribute.attribute_type == KeyAttributeType::N => {
             let message = format!("'{}' does not work on {}, a number", operator.word, attribute.name);
             Err(ClauseFault::new(message, "use between, ge or lt"))
         }
-        Bounds::Prefix => Ok(SortRange::BeginsWith(spelling::typed(attribute, text)?)),
-        Bounds::One(_, range) => Ok(range(spelling::typed(attribute, text)?)),
+        predicate => SortRange::of(predicate, &[&spelling::typed(attribute, text)?]).ok_or_else(unknown),
     }
 }
 

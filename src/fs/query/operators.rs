@@ -1,37 +1,33 @@
 //! The operators of clauses: faults and the help tell of them, the parsers know them.
 
-use crate::expr::{SortRange, order::Comparator};
-use crate::fs::prelude::*;
+use crate::expr::{
+    Predicate,
+    order::Comparator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual},
+};
 
 /// An operator on a sort attribute: `attribute.<word>=<value>`.
 pub(super) struct KeyOperator {
     pub word: &'static str,
     pub value: &'static str,
     pub meaning: &'static str,
-    pub range: Bounds,
-}
-
-pub(super) enum Bounds {
-    One(Comparator, fn(AttributeValue) -> SortRange),
-    Two,
-    Prefix,
+    pub predicate: Predicate,
 }
 
 pub(super) const BEGINS: &str = "begins";
 
 /// All but equality, which has no word.
 pub(super) static KEY_OPERATORS: [KeyOperator; 6] = [
-    KeyOperator::new("lt", "<value>", "is less than", Bounds::One(Comparator::Less, SortRange::Less)),
-    KeyOperator::new("le", "<value>", "is at most", Bounds::One(Comparator::LessOrEqual, SortRange::LessOrEqual)),
-    KeyOperator::new("gt", "<value>", "is greater than", Bounds::One(Comparator::Greater, SortRange::Greater)),
-    KeyOperator::new("ge", "<value>", "is at least", Bounds::One(Comparator::GreaterOrEqual, SortRange::GreaterOrEqual)),
-    KeyOperator::new("between", "<lower>,<upper>", "lies between, both included", Bounds::Two),
-    KeyOperator::new(BEGINS, "<prefix>", "begins with", Bounds::Prefix),
+    KeyOperator::new("lt", "<value>", "is less than", Predicate::Compare(Less)),
+    KeyOperator::new("le", "<value>", "is at most", Predicate::Compare(LessOrEqual)),
+    KeyOperator::new("gt", "<value>", "is greater than", Predicate::Compare(Greater)),
+    KeyOperator::new("ge", "<value>", "is at least", Predicate::Compare(GreaterOrEqual)),
+    KeyOperator::new("between", "<lower>,<upper>", "lies between, both included", Predicate::Between),
+    KeyOperator::new(BEGINS, "<prefix>", "begins with", Predicate::BeginsWith),
 ];
 
 impl KeyOperator {
-    const fn new(word: &'static str, value: &'static str, meaning: &'static str, range: Bounds) -> Self {
-        Self { word, value, meaning, range }
+    const fn new(word: &'static str, value: &'static str, meaning: &'static str, predicate: Predicate) -> Self {
+        Self { word, value, meaning, predicate }
     }
 }
 
@@ -40,45 +36,38 @@ pub(super) fn key_operators() -> impl Iterator<Item = &'static str> {
     KEY_OPERATORS.iter().map(|operator| operator.word)
 }
 
-/// What an operator says of the path, or of its size.
+/// What an operator says.
 #[derive(Clone, Copy)]
 pub(super) enum Test {
-    Compare(Comparator),
-    Between,
-    In,
-    Begins,
-    Contains,
-    NotContains,
-    /// A function of the path alone.
-    Exists(&'static str),
-    Type,
-    Size(Comparator),
-    SizeBetween,
+    OfPath(Predicate),
+    /// The opposite of that.
+    Not(Predicate),
+    OfSize(Predicate),
 }
 
 /// Of a filter: `where.<path>.<operator>`.
 pub(super) static FILTER_OPERATORS: [(&str, Test); 21] = [
-    ("eq", Test::Compare(Comparator::Equal)),
-    ("ne", Test::Compare(Comparator::NotEqual)),
-    ("lt", Test::Compare(Comparator::Less)),
-    ("le", Test::Compare(Comparator::LessOrEqual)),
-    ("gt", Test::Compare(Comparator::Greater)),
-    ("ge", Test::Compare(Comparator::GreaterOrEqual)),
-    ("between", Test::Between),
-    ("in", Test::In),
-    ("begins", Test::Begins),
-    ("contains", Test::Contains),
-    ("ncontains", Test::NotContains),
-    ("exists", Test::Exists("attribute_exists")),
-    ("nexists", Test::Exists("attribute_not_exists")),
-    ("type", Test::Type),
-    ("size-eq", Test::Size(Comparator::Equal)),
-    ("size-ne", Test::Size(Comparator::NotEqual)),
-    ("size-lt", Test::Size(Comparator::Less)),
-    ("size-le", Test::Size(Comparator::LessOrEqual)),
-    ("size-gt", Test::Size(Comparator::Greater)),
-    ("size-ge", Test::Size(Comparator::GreaterOrEqual)),
-    ("size-between", Test::SizeBetween),
+    ("eq", Test::OfPath(Predicate::Compare(Equal))),
+    ("ne", Test::OfPath(Predicate::Compare(NotEqual))),
+    ("lt", Test::OfPath(Predicate::Compare(Less))),
+    ("le", Test::OfPath(Predicate::Compare(LessOrEqual))),
+    ("gt", Test::OfPath(Predicate::Compare(Greater))),
+    ("ge", Test::OfPath(Predicate::Compare(GreaterOrEqual))),
+    ("between", Test::OfPath(Predicate::Between)),
+    ("in", Test::OfPath(Predicate::In)),
+    ("begins", Test::OfPath(Predicate::BeginsWith)),
+    ("contains", Test::OfPath(Predicate::Contains)),
+    ("ncontains", Test::Not(Predicate::Contains)),
+    ("exists", Test::OfPath(Predicate::AttributeExists)),
+    ("nexists", Test::OfPath(Predicate::AttributeNotExists)),
+    ("type", Test::OfPath(Predicate::AttributeType)),
+    ("size-eq", Test::OfSize(Predicate::Compare(Equal))),
+    ("size-ne", Test::OfSize(Predicate::Compare(NotEqual))),
+    ("size-lt", Test::OfSize(Predicate::Compare(Less))),
+    ("size-le", Test::OfSize(Predicate::Compare(LessOrEqual))),
+    ("size-gt", Test::OfSize(Predicate::Compare(Greater))),
+    ("size-ge", Test::OfSize(Predicate::Compare(GreaterOrEqual))),
+    ("size-between", Test::OfSize(Predicate::Between)),
 ];
 
 /// Their words.

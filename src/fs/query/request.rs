@@ -196,7 +196,7 @@ impl QueryPath {
         for clause in partition.map(|partition| self.key_clauses(partition)).unwrap_or_default() {
             put_text(&clause.tag, &mut bytes);
             put_text(key_clause::word(&clause.range), &mut bytes);
-            clause.range.values().for_each(|value| key::encode(value, &mut bytes));
+            clause.range.values().into_iter().for_each(|value| key::encode(value, &mut bytes));
         }
         bytes.push(u8::from(partition.is_some()));
         bytes.push(u8::from(self.clauses.is_descending()));

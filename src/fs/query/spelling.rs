@@ -115,11 +115,8 @@ pub(super) fn show_path(path: &DocumentPath) -> String {
 
 /// A condition on a key attribute, its values being written so.
 pub(super) fn show_range(name: &str, range: &SortRange, values: &[String]) -> String {
-    match (range, range.comparator()) {
-        (_, Some(comparator)) => format!("{name} {} {}", comparator.sign(), values.concat()),
-        (SortRange::BeginsWith(_), None) => format!("begins_with({name}, {})", values.concat()),
-        (_, None) => format!("{name} BETWEEN {}", values.join(" AND ")),
-    }
+    let operands: Vec<String> = std::iter::once(name.to_owned()).chain(values.iter().cloned()).collect();
+    range.predicate().text(&operands)
 }
 
 /// Longer texts are compared by their start; nobody misspells more.

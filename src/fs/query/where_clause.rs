@@ -16,7 +16,10 @@ use super::{
     source::Context,
     spelling::{self, show_path},
 };
-use crate::expr::literals::{self, LiteralFault, Unit};
+use crate::expr::{
+    Predicate,
+    literals::{self, LiteralFault, Unit},
+};
 use crate::fs::prelude::*;
 use crate::model::{
     AttributeType, Number,
@@ -89,54 +92,46 @@ impl Condition {
     /// The condition as text, its names and values put into `out`.
     fn text(&self, test: Test, text: Option<&str>, out: &mut Expression) -> Result<String, ClauseFault> {
         let path = out.filter_path(&self.path);
-        let text = match (test, text) {
-            (Test::Exists(_), Some(_)) => return Err(ClauseFault::unwanted_value("exists")),
-            (Test::Exists(function), None) => return Ok(format!("{function}({path})")),
-            (_, None) => return Err(ClauseFault::no_value("this where clause", "where.total.gt=100")),
-            (_, Some(text)) => text,
+        let (predicate, operand, typing) = match test {
+            Test::OfPath(predicate) | Test::Not(predicate) => (predicate, path, self.typing),
+            Test::OfSize(predicate) => (predicate, format!("size({path})"), Some("N")),
         };
-        Ok(match test {
-            Test::Exists(function) => format!("{function}({path})"),
-            Test::Type => format!("attribute_type({path}, {})", out.filter_value(&self.string(text)?)),
-            Test::Begins => {
-                let of_type = if self.is_binary { "B" } else { "S" };
-                format!("begins_with({path}, {})", out.filter_value(&self.value(Some(of_type), text)?))
+        let values = match (predicate, text) {
+            (Predicate::AttributeExists | Predicate::AttributeNotExists, Some(_)) => {
+                return Err(ClauseFault::unwanted_value("exists"));
             }
-            Test::Contains => self.contains(&path, text, out)?,
-            Test::NotContains => format!("NOT {}", self.contains(&path, text, out)?),
-            Test::In => {
-                let values = text.split(',').map(|part| Ok(out.filter_value(&self.value(self.typing, part)?)));
-                format!("{path} IN ({})", values.collect::<Result<Vec<_>, ClauseFault>>()?.join(", "))
+            (Predicate::AttributeExists | Predicate::AttributeNotExists, None) => Vec::new(),
+            (_, None) => return Err(ClauseFault::no_value("this where clause", "where.total.gt=100")),
+            (Predicate::AttributeType, Some(text)) => vec![self.string(text)?],
+            (Predicate::BeginsWith, Some(text)) => vec![self.value(Some(if self.is_binary { "B" } else { "S" }), text)?],
+            (Predicate::In, Some(text)) => text.split(',').map(|part| self.value(typing, part)).collect::<Result<_, _>>()?,
+            (Predicate::Between, Some(text)) => self.bounds(typing, text)?.to_vec(),
+            (Predicate::Compare(_), Some(text)) => vec![self.value(typing, text)?],
+            (Predicate::Contains, Some(text)) => match self.value(typing, text)? {
+                // What could be both a number and text is looked for as both.
+                number @ AttributeValue::N(_) if typing.is_none() => vec![number, self.string(text)?],
+                value => vec![value],
+            },
+        };
+        let mut said = |values: &[AttributeValue]| {
+            let values = values.iter().map(|value| out.filter_value(value));
+            predicate.text(&std::iter::once(operand.clone()).chain(values).collect::<Vec<_>>())
+        };
+        let said = match (predicate, values.as_slice()) {
+            (Predicate::Contains, [number, string @ ..]) if !string.is_empty() => {
+                format!("({} OR {})", said(std::slice::from_ref(number)), said(string))
             }
-            Test::Between => self.between(self.typing, &path, text, out)?,
-            Test::SizeBetween => self.between(Some("N"), &format!("size({path})"), text, out)?,
-            Test::Compare(comparator) => {
-                format!("{path} {} {}", comparator.sign(), out.filter_value(&self.value(self.typing, text)?))
-            }
-            Test::Size(comparator) => {
-                format!("size({path}) {} {}", comparator.sign(), out.filter_value(&self.value(Some("N"), text)?))
-            }
-        })
+            (_, values) => said(values),
+        };
+        Ok(if matches!(test, Test::Not(_)) { format!("NOT {said}") } else { said })
     }
 
-    /// A substring, or a member of a set or list: of what could be both a number and text, both.
-    fn contains(&self, path: &str, text: &str, out: &mut Expression) -> Result<String, ClauseFault> {
-        let value = self.value(self.typing, text)?;
-        let is_ambiguous = matches!(value, AttributeValue::N(_)) && self.typing.is_none();
-        let one = format!("contains({path}, {})", out.filter_value(&value));
-        if !is_ambiguous {
-            return Ok(one);
-        }
-        Ok(format!("({one} OR contains({path}, {}))", out.filter_value(&self.string(text)?)))
-    }
-
-    fn between(&self, typing: Typing, operand: &str, text: &str, out: &mut Expression) -> Result<String, ClauseFault> {
+    fn bounds(&self, typing: Typing, text: &str) -> Result<[AttributeValue; 2], ClauseFault> {
         let [lower, upper] = spelling::two_bounds(text, &show_path(&self.path))?;
-        let (mut low, mut high) = (self.value(typing, lower)?, self.value(typing, upper)?);
-        if low.attribute_type() != high.attribute_type() && typing.is_none() {
-            (low, high) = (self.value(Some("S"), lower)?, self.value(Some("S"), upper)?);
-        }
-        Ok(format!("{operand} BETWEEN {} AND {}", out.filter_value(&low), out.filter_value(&high)))
+        let bounds = [self.value(typing, lower)?, self.value(typing, upper)?];
+        let [low, high] = &bounds;
+        let is_mixed = low.attribute_type() != high.attribute_type() && typing.is_none();
+        if is_mixed { Ok([self.string(lower)?, self.string(upper)?]) } else { Ok(bounds) }
     }
 
     fn string(&self, text: &str) -> Result<AttributeValue, ClauseFault> {

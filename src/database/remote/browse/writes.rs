@@ -7,13 +7,13 @@ use crate::codec::record::Record;
 use crate::database::Done;
 use crate::database::item_writes::{Effect, ItemWrite};
 use crate::database::prelude::*;
-use crate::expr::PlaceholderUse;
-use crate::expr::condition::{Condition, Operand, parse_parameter};
+use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::order::Comparator;
 use crate::expr::write::Writer;
+use crate::expr::{PlaceholderUse, Predicate};
 use crate::model::api::{Call, ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{DocumentPath, Key, KeySchema};
+use crate::model::{Key, KeySchema};
 
 /// An item that is to be written.
 #[derive(Debug)]
@@ -253,7 +253,7 @@ const COMPARED_MAX: usize = 100;
 /// There is no item.
 #[must_use]
 fn is_absent(key: &KeySchema) -> Condition {
-    Condition::AttributeNotExists(DocumentPath::top_level(&key.partition.name))
+    Condition::of_attribute(&key.partition.name, Predicate::AttributeNotExists, [])
 }
 
 /// The item has these attributes, its keys among them, as far as a condition has room. One that it has got beside them is not seen: no
@@ -262,10 +262,7 @@ fn is_absent(key: &KeySchema) -> Condition {
 fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
     let of_key = item.0.iter().filter(|(name, _)| key.contains(name));
     let others = item.0.iter().filter(|(name, _)| !key.contains(name));
-    let equal = of_key.chain(others).take(COMPARED_MAX).map(|(name, value)| Condition::Compare {
-        left: Operand::Path(DocumentPath::top_level(name)),
-        comparator: Comparator::Equal,
-        right: Operand::Value(value.clone()),
-    });
+    let equal = Predicate::Compare(Comparator::Equal);
+    let equal = of_key.chain(others).take(COMPARED_MAX).map(|(name, value)| Condition::of_attribute(name, equal, [value.clone()]));
     Condition::And(equal.collect())
 }

@@ -1,0 +1,65 @@
+//! Ranges of the sort key as ranges of bytes of the ordered key encoding, half open, so that all predicates are one kind of interval.
+
+use super::order::Comparator;
+use super::predicate::Predicate;
+use crate::codec::key::{encode, encode_prefix, prefix_end};
+use crate::model::AttributeValue;
+
+/// Encoded sort keys from `lower`, before `upper`; `None` is no bound.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interval {
+    pub lower: Vec<u8>,
+    pub upper: Option<Vec<u8>>,
+    /// It holds one value of the sort key attribute.
+    pub is_value: bool,
+}
+
+impl Interval {
+    /// The sort keys that a predicate leaves with the values beside it; `None` for what is no interval, and for a prefix of which no key
+    /// is made.
+    #[must_use]
+    pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
+        let interval = |lower, upper| Some(Self { lower, upper, is_value: predicate == Predicate::Compare(Comparator::Equal) });
+        match (predicate, values) {
+            (Predicate::Compare(comparator), [value]) => {
+                let value = encoded(value);
+                // Encodings are prefix-free: the keys with a value are those that begin with its encoding.
+                match comparator {
+                    Comparator::Equal => interval(value.clone(), prefix_end(&value)),
+                    Comparator::Less => interval(Vec::new(), Some(value)),
+                    Comparator::LessOrEqual => interval(Vec::new(), prefix_end(&value)),
+                    Comparator::Greater => interval(prefix_end(&value)?, None),
+                    Comparator::GreaterOrEqual => interval(value, None),
+                    Comparator::NotEqual => None,
+                }
+            }
+            (Predicate::Between, [lower, upper]) => interval(encoded(lower), prefix_end(&encoded(upper))),
+            (Predicate::BeginsWith, [prefix]) => {
+                let lower = encode_prefix(prefix)?;
+                let upper = prefix_end(&lower);
+                interval(lower, upper)
+            }
+            _ => None,
+        }
+    }
+
+    /// What is in both; `None` when nothing is.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Option<Self> {
+        let lower = self.lower.clone().max(other.lower.clone());
+        let upper = match (&self.upper, &other.upper) {
+            (Some(one), Some(other)) => Some(one.min(other).clone()),
+            (Some(upper), None) | (None, Some(upper)) => Some(upper.clone()),
+            (None, None) => None,
+        };
+        // The bounds of intervals lie between values: a part of one value is all of it.
+        let is_value = self.is_value || other.is_value;
+        upper.as_ref().is_none_or(|upper| lower < *upper).then_some(Self { lower, upper, is_value })
+    }
+}
+
+fn encoded(value: &AttributeValue) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(value, &mut out);
+    out
+}

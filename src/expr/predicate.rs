@@ -1,0 +1,94 @@
+//! What a condition asks of its operands: comparators, BETWEEN, IN and the functions that are conditions (docs/dynamodb.md 7.4).
+
+use super::order::Comparator;
+use crate::model::AttributeType;
+
+/// What a condition asks of its operands; the first of them is what it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Predicate {
+    /// Of two operands.
+    Compare(Comparator),
+    /// Of an operand and its bounds, both included.
+    Between,
+    /// Of an operand and at least one other, of which one is equal to it.
+    In,
+    /// Of a document path.
+    AttributeExists,
+    /// Of a document path.
+    AttributeNotExists,
+    /// Of an operand and the name of a type.
+    AttributeType,
+    /// Of an operand and a prefix.
+    BeginsWith,
+    /// Of an operand and an element.
+    Contains,
+}
+
+/// Those that are functions.
+const FUNCTIONS: [Predicate; 5] = [
+    Predicate::AttributeExists,
+    Predicate::AttributeNotExists,
+    Predicate::AttributeType,
+    Predicate::BeginsWith,
+    Predicate::Contains,
+];
+
+/// The function of conditions that is an operand and no condition.
+pub(super) const SIZE: &str = "size";
+
+/// The names of the functions of conditions.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.into_iter().map(Predicate::word).chain(std::iter::once(SIZE))
+}
+
+impl Predicate {
+    /// The comparator, keyword or name of the function.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Compare(comparator) => comparator.sign(),
+            Self::Between => "BETWEEN",
+            Self::In => "IN",
+            Self::AttributeExists => "attribute_exists",
+            Self::AttributeNotExists => "attribute_not_exists",
+            Self::AttributeType => "attribute_type",
+            Self::BeginsWith => "begins_with",
+            Self::Contains => "contains",
+        }
+    }
+
+    /// The condition as text, of the texts of its operands.
+    #[must_use]
+    pub fn text(self, operands: &[String]) -> String {
+        match (self, operands) {
+            (Self::Compare(_), [left, right]) => format!("{left} {} {right}", self.word()),
+            (Self::Between, [operand, bounds @ ..]) => format!("{operand} BETWEEN {}", bounds.join(" AND ")),
+            (Self::In, [operand, list @ ..]) => format!("{operand} IN ({})", list.join(", ")),
+            _ => format!("{}({})", self.word(), operands.join(", ")),
+        }
+    }
+
+    /// The condition that calls of the function of this name are. Names are case-sensitive.
+    #[must_use]
+    pub fn of_function(name: &str) -> Option<Self> {
+        FUNCTIONS.into_iter().find(|function| function.word() == name)
+    }
+
+    /// How many operands a function has.
+    pub(super) fn operand_count(self) -> usize {
+        if matches!(self, Self::AttributeExists | Self::AttributeNotExists) { 1 } else { 2 }
+    }
+
+    /// May the operand at this place be of the type?
+    pub(super) fn takes(self, place: usize, of: AttributeType) -> bool {
+        match self {
+            Self::Compare(Comparator::Equal | Comparator::NotEqual) | Self::In => true,
+            Self::AttributeExists | Self::AttributeNotExists | Self::AttributeType => true,
+            Self::Compare(_) | Self::Between => matches!(of, AttributeType::S | AttributeType::N | AttributeType::B),
+            Self::BeginsWith => matches!(of, AttributeType::S | AttributeType::B),
+            Self::Contains => {
+                place > 0 || !matches!(of, AttributeType::N | AttributeType::Bool | AttributeType::Null | AttributeType::M)
+            }
+        }
+    }
+}
