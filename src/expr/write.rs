@@ -7,7 +7,7 @@ use super::condition::{Condition, Operand};
 use super::key_condition::KeyConditionShape;
 use super::projection::ProjectionPaths;
 use crate::model::api::Placeholders;
-use crate::model::{AttributeValue, DocumentPath, Error, PathElement};
+use crate::model::{AttributeValue, DocumentPath, Error};
 
 /// Writes the expressions of one request; a name is one placeholder in all of them.
 #[derive(Debug, Default)]
@@ -47,10 +47,7 @@ impl Writer {
     }
 
     fn path(&mut self, path: &DocumentPath) -> String {
-        path.rest.iter().fold(self.name(&path.head), |text, element| match element {
-            PathElement::Name(name) => format!("{text}.{}", self.name(name)),
-            PathElement::Index(index) => format!("{text}[{index}]"),
-        })
+        path.written(|name| self.name(name))
     }
 
     /// A ProjectionExpression.

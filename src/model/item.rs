@@ -113,6 +113,15 @@ impl DocumentPath {
     pub fn top_level(name: impl Into<String>) -> Self {
         Self { head: name.into(), rest: Vec::new() }
     }
+
+    /// As expressions write it, `a.b[0]`, each name as `name` writes it.
+    #[must_use]
+    pub fn written(&self, mut name: impl FnMut(&str) -> String) -> String {
+        self.rest.iter().fold(name(&self.head), |text, element| match element {
+            PathElement::Name(member) => format!("{text}.{}", name(member)),
+            PathElement::Index(index) => format!("{text}[{index}]"),
+        })
+    }
 }
 
 /// As error texts render it: `[a, b, [1]]`.

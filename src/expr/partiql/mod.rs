@@ -196,13 +196,7 @@ fn column_name(path: &DocumentPath) -> String {
         Some((_, [PathElement::Name(name), rest @ ..])) => (name, rest),
         _ => (&path.head, path.rest.as_slice()),
     };
-    let mut column = name.clone();
-    for step in rest {
-        if let PathElement::Index(index) = step {
-            column.push_str(&format!("[{index}]"));
-        }
-    }
-    column
+    DocumentPath { head: name.clone(), rest: rest.to_vec() }.written(str::to_owned)
 }
 
 #[cfg(test)]

@@ -243,27 +243,13 @@ impl Expression {
 
     /// A projection of these paths.
     pub fn projection(&mut self, paths: &[DocumentPath]) -> String {
-        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-        let mut placeholder = |name: &str| {
-            let next = numbers.len() + 1;
-            let number = *numbers.entry(name.to_owned()).or_insert(next);
-            let placeholder = format!("#a{number}");
-            self.names.insert(placeholder.clone(), name.to_owned());
-            placeholder
-        };
-        paths.iter().map(|path| write_path(path, &mut placeholder)).collect::<Vec<_>>().join(", ")
+        let mut numbers = BTreeMap::new();
+        paths.iter().map(|path| write_path(path, 'a', (&mut numbers, &mut self.names))).collect::<Vec<_>>().join(", ")
     }
 
     /// A path in the filter.
     pub fn filter_path(&mut self, path: &DocumentPath) -> String {
-        let (numbers, names) = (&mut self.filtered, &mut self.names);
-        write_path(path, &mut |name| {
-            let next = numbers.len() + 1;
-            let number = *numbers.entry(name.to_owned()).or_insert(next);
-            let placeholder = format!("#f{number}");
-            names.insert(placeholder.clone(), name.to_owned());
-            placeholder
-        })
+        write_path(path, 'f', (&mut self.filtered, &mut self.names))
     }
 
     /// A value in the filter.
@@ -273,16 +259,16 @@ impl Expression {
     }
 }
 
-fn write_path(path: &DocumentPath, placeholder: &mut dyn FnMut(&str) -> String) -> String {
-    let mut text = placeholder(&path.head);
-    for element in &path.rest {
-        match element {
-            PathElement::Name(name) => {
-                text.push('.');
-                text.push_str(&placeholder(name));
-            }
-            PathElement::Index(index) => text.push_str(&format!("[{index}]")),
-        }
-    }
-    text
+/// The path with placeholders of this mark, which have numbers by name.
+fn write_path(
+    path: &DocumentPath,
+    mark: char,
+    (numbers, names): (&mut BTreeMap<String, usize>, &mut BTreeMap<String, String>),
+) -> String {
+    path.written(|name| {
+        let next = numbers.len() + 1;
+        let placeholder = format!("#{mark}{}", numbers.entry(name.to_owned()).or_insert(next));
+        names.insert(placeholder.clone(), name.to_owned());
+        placeholder
+    })
 }

@@ -1,7 +1,7 @@
 //! How clauses spell values, attribute names, document paths and ranges, read and shown; and the known word nearest to a misspelt one.
 //! Values and names are percent-decoded leniently, as names are at lookup (docs/filesystem.md 2); `+` is a plus.
 
-use std::{fmt::Write as _, str::FromStr};
+use std::str::FromStr;
 
 use super::fault::ClauseFault;
 use crate::codec::file_name;
@@ -103,14 +103,7 @@ pub(super) fn shard_values(attribute: &KeyAttribute, text: &str) -> Result<Vec<A
 
 /// `a.b[0]`, as the clauses spell it.
 pub(super) fn show_path(path: &DocumentPath) -> String {
-    path.rest.iter().fold(path.head.clone(), |mut text, element| {
-        // Writing to a String cannot fail.
-        let _ = match element {
-            PathElement::Name(name) => write!(text, ".{name}"),
-            PathElement::Index(index) => write!(text, "[{index}]"),
-        };
-        text
-    })
+    path.written(str::to_owned)
 }
 
 /// A condition on a key attribute, its values being written so.

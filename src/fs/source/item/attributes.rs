@@ -42,17 +42,9 @@ enum Members<'i> {
     Listed(&'i [AttributeValue]),
 }
 
-fn find<'i>(item: &'i Item, path: &DocumentPath) -> Option<&'i AttributeValue> {
-    path.rest.iter().try_fold(item.get(&path.head)?, |value, element| match (value, element) {
-        (AttributeValue::M(map), PathElement::Name(name)) => map.get(name),
-        (AttributeValue::L(list), PathElement::Index(index)) => list.get(*index),
-        _ => None,
-    })
-}
-
 fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>, FsError> {
     let Some(path) = of else { return Ok(Members::Named(&item.0)) };
-    match find(item, path) {
+    match path.resolve_in(item) {
         Some(AttributeValue::M(map)) => Ok(Members::Named(map)),
         Some(AttributeValue::L(list)) => Ok(Members::Listed(list)),
         Some(_) | None => Err(FsError::NotFound),
@@ -143,7 +135,7 @@ impl Room for Folder {
         let members = members(&item, of)?;
         // What is there by that very name first: an attribute may be called `a,N` or `b.d`.
         if let Ok(path) = member(of, &members, name)
-            && find(&item, &path).is_some()
+            && path.resolve_in(&item).is_some()
         {
             return Ok(self.attribute(at, path, None, name));
         }
@@ -178,7 +170,7 @@ impl Room for Folder {
         let (item, _) = entry::load(host.mount(), &self.place)?;
         let of = self.of.as_ref();
         let path = member(of, &members(&item, of)?, stem)?;
-        if find(&item, &path).is_some() {
+        if path.resolve_in(&item).is_some() {
             return Err(FsError::Exists);
         }
         update(&self.place, host, caller, Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
@@ -203,19 +195,19 @@ impl Room for Folder {
 impl Room for AttributeFile {
     fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
         let (item, stat) = entry::load(mount, &self.place)?;
-        let value = find(&item, &self.of).ok_or(FsError::NotFound)?;
+        let value = self.of.resolve_in(&item).ok_or(FsError::NotFound)?;
         Ok(Attr::file(value_text(value).len() as u64, stat.modified_ms))
     }
 
     fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let (item, _) = entry::load(mount, &self.place)?;
-        find(&item, &self.of).map(value_text).ok_or(FsError::NotFound)
+        self.of.resolve_in(&item).map(value_text).ok_or(FsError::NotFound)
     }
 
     fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
         let (mount, place) = (host.mount(), self.place.clone());
         let (item, _) = entry::load(mount, &place)?;
-        let value = find(&item, &self.of);
+        let value = self.of.resolve_in(&item);
         let kind = self.asked.unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
         let key_schema = mount.schema(place.table())?.key.clone();
         let target = AttributeTarget { place, key_schema, of: self.of.clone(), kind };
@@ -329,22 +321,11 @@ impl Edit {
 
 /// The path in an expression, its names taken out.
 fn placeholder_path(path: &DocumentPath, names: &mut BTreeMap<String, String>) -> String {
-    let mut name = |name: &String| {
+    path.written(|name| {
         let alias = format!("#n{}", names.len());
-        names.insert(alias.clone(), name.clone());
+        names.insert(alias.clone(), name.to_owned());
         alias
-    };
-    let mut out = name(&path.head);
-    for element in &path.rest {
-        match element {
-            PathElement::Name(member) => {
-                out.push('.');
-                out.push_str(&name(member));
-            }
-            PathElement::Index(index) => out.push_str(&format!("[{index}]")),
-        }
-    }
-    out
+    })
 }
 
 /// How the text of an attribute's file is read.
