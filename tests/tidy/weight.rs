@@ -10,7 +10,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("cli", 154),
     ("codec", 294),
     ("database", 237),
-    ("engine", 465),
+    ("engine", 464),
     ("expr", 151),
     ("fs", 604),
     ("fuse", 37),

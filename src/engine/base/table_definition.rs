@@ -34,12 +34,8 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
     }
     if let Some(list) = &request.global_indexes {
         let global = global_indexes(list, &definitions, billing_mode)?;
-        check_names(indexes.iter().chain(&global))?;
-        check_global_throughput(&global, billing_mode)?;
-        if global.len() > GLOBAL_INDEXES_MAX {
-            return Err(SchemaError::TooManyGlobal);
-        }
         indexes.extend(global);
+        check_global(&indexes, billing_mode)?;
     }
     check_projected(&indexes)?;
     Ok(TableSchema {
@@ -51,6 +47,18 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
         deletion_protection: request.deletion_protection,
         settings: request.settings,
     })
+}
+
+/// The checks of a definition that was made of parts of another: what is asked for together with them may not fit.
+///
+/// # Errors
+/// [`SchemaError`].
+pub fn check_built(schema: &TableSchema) -> Result<(), SchemaError> {
+    check_throughput(schema.billing_mode, schema.throughput)?;
+    check_local(&schema.indexes)?;
+    schema.indexes_of(IndexKind::Global).filter_map(|index| index.throughput).try_for_each(check_units)?;
+    check_global(&schema.indexes, schema.billing_mode)?;
+    check_projected(&schema.indexes)
 }
 
 /// As [`build_schema`], and within what the account may give a table or an index: what nothing but a new request is held to.
@@ -223,15 +231,22 @@ fn local_indexes(
         })
     };
     let indexes: Vec<IndexSchema> = list.iter().map(build).collect::<Result<_, _>>()?;
-    check_names(indexes.iter())?;
-    if indexes.len() > LOCAL_INDEXES_MAX {
-        return Err(SchemaError::TooManyLocal);
-    }
+    check_local(&indexes)?;
     Ok(indexes)
 }
 
+/// Checks 15 and 16.
+fn check_local(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
+    let local = || indexes.iter().filter(|index| index.kind == IndexKind::Local);
+    check_names(local())?;
+    if local().count() > LOCAL_INDEXES_MAX { Err(SchemaError::TooManyLocal) } else { Ok(()) }
+}
+
 /// Check 14.
-fn projection(definition: &ProjectionDefinition) -> Result<Projection, SchemaError> {
+///
+/// # Errors
+/// Of its type and its names.
+pub fn projection(definition: &ProjectionDefinition) -> Result<Projection, SchemaError> {
     match (definition.projection_type, &definition.non_key_attributes) {
         (None, _) => Err(SchemaError::ProjectionTypeMissing),
         (Some(ProjectionType::All), None) => Ok(Projection::All),
@@ -321,9 +336,11 @@ fn global_key(
     Ok((attributes(partition), attributes(sort)))
 }
 
-/// Check 19.
-fn check_global_throughput(indexes: &[IndexSchema], billing_mode: BillingMode) -> Result<(), SchemaError> {
-    for index in indexes {
+/// Check 15 of all indexes, then 19 and the number of the global ones.
+fn check_global(indexes: &[IndexSchema], billing_mode: BillingMode) -> Result<(), SchemaError> {
+    check_names(indexes.iter())?;
+    let global = || indexes.iter().filter(|index| index.kind == IndexKind::Global);
+    for index in global() {
         let name = || index.name.as_str().to_owned();
         match (billing_mode, index.throughput) {
             (BillingMode::PayPerRequest, Some(_)) => return Err(SchemaError::IndexThroughputOnDemand(name())),
@@ -331,7 +348,7 @@ fn check_global_throughput(indexes: &[IndexSchema], billing_mode: BillingMode) -
             (BillingMode::PayPerRequest, None) | (BillingMode::Provisioned, Some(_)) => {}
         }
     }
-    Ok(())
+    if global().count() > GLOBAL_INDEXES_MAX { Err(SchemaError::TooManyGlobal) } else { Ok(()) }
 }
 
 /// `NonKeyAttributes` over all indexes; a name in two indexes counts twice (docs/dynamodb.md 9.5).

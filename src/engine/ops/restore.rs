@@ -9,21 +9,21 @@ use crate::engine::{
         AccountRecord, BackupRecord,
         job::{CopySource, CopyTarget, Job},
     },
-    base::table_definition::build_schema,
+    base::table_definition::{check_built, projection},
     jobs,
     runtime::prelude::*,
 };
 use crate::model::{
-    Projection, TableSettings,
+    TableSettings,
     api::{
         TableDescription,
         backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreToPointInTimeRequest},
         table_control::RestoreSummary,
-        tables::{CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType},
+        tables::IndexDefinition,
     },
     arn,
     error::RecoveryError,
-    schema::{BillingMode, KeyAttribute, KeyType, OnDemandThroughput},
+    schema::{BillingMode, KeyType, OnDemandThroughput},
 };
 
 /// The table that a restore makes, and the job that fills it.
@@ -74,7 +74,8 @@ fn target_schema(
     source: &TableEntry,
     (target, overrides): (&TableName, &RestoreOverrides),
 ) -> Result<TableSchema, Error> {
-    let schema = build_schema(request_of(&source.schema, target, overrides)?)?;
+    let schema = overridden(&source.schema, target, overrides)?;
+    check_built(&schema)?;
     match transaction.table(target)? {
         Some(_) => Err(RecoveryError::TableAlreadyExists(target.as_str().to_owned()).into()),
         None => Ok(schema),
@@ -98,26 +99,18 @@ fn restore(
     Ok((description(transaction.read(), &entry, transaction.now_ms())?, Some(job)))
 }
 
-/// The request that creates the table.
+/// The source's definition under another name, with what is asked for instead.
 ///
 /// # Errors
 /// `OverrideIndex` for an index that the source does not have.
-pub fn request_of(
-    source: &TableSchema,
-    target: &TableName,
-    overrides: &RestoreOverrides,
-) -> Result<CreateTableRequest, RecoveryError> {
+fn overridden(source: &TableSchema, target: &TableName, overrides: &RestoreOverrides) -> Result<TableSchema, RecoveryError> {
     let billing_mode = overrides.billing_mode.unwrap_or(source.billing_mode);
-    let throughput = overrides.throughput.or(source.throughput.filter(|_| billing_mode == BillingMode::Provisioned));
     let mut global = indexes(source, IndexKind::Global, overrides.global_indexes.as_deref())?;
     if billing_mode == BillingMode::PayPerRequest {
         global.iter_mut().for_each(|index| index.throughput = None);
     }
-    let local = indexes(source, IndexKind::Local, overrides.local_indexes.as_deref())?;
-    let used = |attribute: &KeyAttribute| {
-        let elements = global.iter().chain(&local).flat_map(|index| &index.key_schema);
-        source.key.contains(&attribute.name) || elements.clone().any(|element| element.attribute_name == attribute.name)
-    };
+    let mut indexes = indexes(source, IndexKind::Local, overrides.local_indexes.as_deref())?;
+    indexes.extend(global);
     let mut throughput_settings = source.settings.throughput;
     throughput_settings.on_demand = match billing_mode {
         BillingMode::Provisioned => OnDemandThroughput::default(),
@@ -131,66 +124,34 @@ pub fn request_of(
         throughput: throughput_settings,
         ..TableSettings::default()
     };
-    Ok(CreateTableRequest {
-        table_name: target.clone(),
-        attribute_definitions: source.attribute_definitions().into_iter().filter(used).collect(),
-        key_schema: elements(std::iter::once(&source.key.partition), source.key.sort.as_ref().into_iter()),
-        billing_mode: Some(billing_mode),
-        throughput,
-        local_indexes: (!local.is_empty()).then_some(local),
-        global_indexes: (!global.is_empty()).then_some(global),
+    Ok(TableSchema {
+        name: target.clone(),
+        key: source.key.clone(),
+        indexes,
+        billing_mode,
+        throughput: overrides.throughput.or(source.throughput.filter(|_| billing_mode == BillingMode::Provisioned)),
         deletion_protection: false,
         settings,
     })
 }
 
-fn elements<'a>(
-    partition: impl Iterator<Item = &'a KeyAttribute>,
-    sort: impl Iterator<Item = &'a KeyAttribute>,
-) -> Vec<KeySchemaElement> {
-    let element =
-        |key_type: KeyType| move |attribute: &KeyAttribute| KeySchemaElement { attribute_name: attribute.name.clone(), key_type };
-    partition.map(element(KeyType::Hash)).chain(sort.map(element(KeyType::Range))).collect()
-}
-
 /// The source's indexes of a kind, or those asked for.
-fn indexes(
-    source: &TableSchema,
-    kind: IndexKind,
-    asked: Option<&[IndexDefinition]>,
-) -> Result<Vec<IndexDefinition>, RecoveryError> {
-    let mut existing = source.indexes_of(kind).map(definition);
-    let Some(asked) = asked else { return Ok(existing.collect()) };
-    let existing: Vec<IndexDefinition> = existing.by_ref().collect();
+fn indexes(source: &TableSchema, kind: IndexKind, asked: Option<&[IndexDefinition]>) -> Result<Vec<IndexSchema>, RecoveryError> {
+    let existing: Vec<&IndexSchema> = source.indexes_of(kind).collect();
+    let Some(asked) = asked else { return Ok(existing.into_iter().cloned().collect()) };
     let find = |index: &IndexDefinition| {
-        let same = |known: &&IndexDefinition| {
-            known.key_schema == index.key_schema && sorted(&known.projection) == sorted(&index.projection)
-        };
-        let known = existing.iter().find(same).ok_or_else(|| RecoveryError::OverrideIndex(index.name.as_str().to_owned()))?;
-        Ok(IndexDefinition { throughput: index.throughput.or(known.throughput), settings: known.settings, ..index.clone() })
+        let known = existing.iter().find(|known| is_of(known, index));
+        let known = known.ok_or_else(|| RecoveryError::OverrideIndex(index.name.as_str().to_owned()))?;
+        let units = index.throughput.filter(|_| kind == IndexKind::Global);
+        Ok(IndexSchema { name: index.name.clone(), throughput: units.or(known.throughput), ..(*known).clone() })
     };
     asked.iter().map(find).collect()
 }
 
-/// A projection whose order of names does not count.
-fn sorted(projection: &ProjectionDefinition) -> ProjectionDefinition {
-    let mut sorted = projection.clone();
-    sorted.non_key_attributes.iter_mut().for_each(|names| names.sort());
-    sorted
-}
-
-fn definition(index: &IndexSchema) -> IndexDefinition {
-    let (projection_type, names) = match &index.projection {
-        Projection::All => (ProjectionType::All, None),
-        Projection::KeysOnly => (ProjectionType::KeysOnly, None),
-        Projection::Include(names) => (ProjectionType::Include, Some(names.clone())),
-    };
-    IndexDefinition {
-        name: index.name.clone(),
-        kind: index.kind,
-        key_schema: elements(index.partition.iter(), index.sort.iter()),
-        projection: ProjectionDefinition { projection_type: Some(projection_type), non_key_attributes: names },
-        throughput: index.throughput,
-        settings: index.settings,
-    }
+/// Has an index the keys and the projection that are asked for?
+fn is_of(known: &IndexSchema, asked: &IndexDefinition) -> bool {
+    let partition = known.partition.iter().map(|attribute| (&attribute.name, KeyType::Hash));
+    let sort = known.sort.iter().map(|attribute| (&attribute.name, KeyType::Range));
+    let elements = asked.key_schema.iter().map(|element| (&element.attribute_name, element.key_type));
+    elements.eq(partition.chain(sort)) && projection(&asked.projection).is_ok_and(|asked| asked == known.projection)
 }
