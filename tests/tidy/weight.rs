@@ -11,7 +11,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("codec", 294),
     ("database", 237),
     ("engine", 464),
-    ("expr", 151),
+    ("expr", 150),
     ("fs", 604),
     ("fuse", 37),
     ("http", 59),

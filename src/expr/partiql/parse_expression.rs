@@ -6,16 +6,10 @@
 use super::lexer::{Sign, Token, TokenKind, is_keyword};
 use crate::expr::order::Comparator;
 use crate::expr::path::{LIST_INDEX_MAX, check_levels};
+use crate::expr::predicate::Predicate;
 use crate::model::error::StatementError;
 use crate::model::error::statement::Place;
 use crate::model::{AttributeType, DocumentPath, PathElement};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
-    Compare(Comparator),
-    Plus,
-    Minus,
-}
 
 /// What IS asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,20 +48,14 @@ pub enum ExpressionNode {
     },
     /// With an odd number of `-` before it.
     Negative(Box<Expression>),
-    Binary {
+    Sum {
         left: Box<Expression>,
-        operator: Operator,
+        /// `+` or `-`
+        sign: &'static str,
         right: Box<Expression>,
     },
-    Between {
-        operand: Box<Expression>,
-        lower: Box<Expression>,
-        upper: Box<Expression>,
-    },
-    In {
-        operand: Box<Expression>,
-        list: Vec<Expression>,
-    },
+    /// A comparison, BETWEEN or IN, of its operands.
+    Test(Predicate, Vec<Expression>),
     Is {
         operand: Box<Expression>,
         test: Test,
@@ -298,19 +286,18 @@ impl Parser {
             if is_negated {
                 self.advance();
             }
-            let node = if let Some(operator) = self.comparator() {
+            let node = if let Some(comparator) = self.comparator() {
                 self.advance();
-                let right = self.right_side(Level::Sum)?;
-                ExpressionNode::Binary { left: Box::new(left), operator, right: Box::new(right) }
+                ExpressionNode::Test(Predicate::Compare(comparator), vec![left, self.right_side(Level::Sum)?])
             } else if self.accept_word("BETWEEN") {
                 let lower = self.right_side(Level::Sum)?;
                 if !self.accept_word("AND") {
                     return Err(StatementError::Syntax("Expected AND after BETWEEN"));
                 }
-                let upper = self.right_side(Level::Sum)?;
-                ExpressionNode::Between { operand: Box::new(left), lower: Box::new(lower), upper: Box::new(upper) }
+                ExpressionNode::Test(Predicate::Between, vec![left, lower, self.right_side(Level::Sum)?])
             } else if self.accept_word("IN") {
-                ExpressionNode::In { operand: Box::new(left), list: self.in_list()? }
+                let list = self.in_list()?;
+                ExpressionNode::Test(Predicate::In, std::iter::once(left).chain(list).collect())
             } else if self.accept_word("IS") {
                 let is_not = self.accept_word("NOT");
                 let is = ExpressionNode::Is { operand: Box::new(left), test: self.test()? };
@@ -335,8 +322,8 @@ impl Parser {
         }
     }
 
-    fn comparator(&self) -> Option<Operator> {
-        if let TokenKind::Sign(Sign::Comparator(comparator)) = self.kind() { Some(Operator::Compare(*comparator)) } else { None }
+    fn comparator(&self) -> Option<Comparator> {
+        if let TokenKind::Sign(Sign::Comparator(comparator)) = self.kind() { Some(*comparator) } else { None }
     }
 
     /// In parentheses or brackets.
@@ -386,9 +373,9 @@ impl Parser {
 
     fn sums_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
         for _ in 0..DEPTH_MAX {
-            let operator = match self.kind() {
-                TokenKind::Sign(Sign::Plus) => Operator::Plus,
-                TokenKind::Sign(Sign::Minus) => Operator::Minus,
+            let sign = match self.kind() {
+                TokenKind::Sign(Sign::Plus) => "+",
+                TokenKind::Sign(Sign::Minus) => "-",
                 _ => return Ok(left),
             };
             self.advance();
@@ -397,7 +384,7 @@ impl Parser {
             }
             let right = self.unary()?;
             let place = left.place;
-            left = Expression { node: ExpressionNode::Binary { left: Box::new(left), operator, right: Box::new(right) }, place };
+            left = Expression { node: ExpressionNode::Sum { left: Box::new(left), sign, right: Box::new(right) }, place };
         }
         Err(TOO_DEEP)
     }

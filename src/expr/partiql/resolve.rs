@@ -1,7 +1,7 @@
 //! WHERE as a [`Condition`], SET and REMOVE as an [`Update`], with the checks of the API's own expressions.
 
 use super::parse::UpdateClause;
-use super::parse_expression::{Expression, ExpressionNode, Operator, Test};
+use super::parse_expression::{Expression, ExpressionNode, Test};
 use super::values::Values;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::order::Comparator;
@@ -37,18 +37,7 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
         ExpressionNode::And(parts) => list(parts).map(Condition::And),
         ExpressionNode::Or(parts) => list(parts).map(Condition::Or),
         ExpressionNode::Not(inner) => Ok(Condition::Not(Box::new(condition(inner, values)?))),
-        ExpressionNode::Binary { left, operator, right } => comparison(left, *operator, right, values),
-        ExpressionNode::Between { operand: tested, lower, upper } => {
-            let operands = [tested, lower, upper].map(|part| operand(part, values)).into_iter().collect::<Result<_, _>>()?;
-            Ok(condition::checked(Predicate::Between, operands)?)
-        }
-        ExpressionNode::In { operand: tested, list } => {
-            if list.len() > IN_OPERANDS_MAX {
-                return Err(StatementError::InOperands(list.len()));
-            }
-            let operands = std::iter::once(&**tested).chain(list).map(|part| operand(part, values));
-            Ok(Condition::Test(Predicate::In, operands.collect::<Result<_, _>>()?))
-        }
+        ExpressionNode::Test(predicate, operands) => test(*predicate, operands, values),
         ExpressionNode::Is { operand: tested, test } => is(tested, *test, values),
         ExpressionNode::Call { name, arguments } if Predicate::of_function(name).is_some() => {
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
@@ -61,18 +50,25 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
     }
 }
 
-fn comparison(left: &Expression, operator: Operator, right: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
-    let Operator::Compare(comparator) = operator else { return Err(StatementError::NotACondition(left.place)) };
-    // Both ways round: `TRUE = (a = 1)` too.
-    for (one, other) in [(left, right), (right, left)] {
-        if has_truth_value(one)
-            && let Some(known) = truth(one, comparator, other, values)?
-        {
-            return Ok(known);
+fn test(predicate: Predicate, operands: &[Expression], values: Values<'_>) -> Result<Condition, StatementError> {
+    let resolved = || operands.iter().map(|part| operand(part, values)).collect::<Result<Vec<_>, _>>();
+    match (predicate, operands) {
+        (Predicate::Compare(comparator), [left, right]) => {
+            // Both ways round: `TRUE = (a = 1)` too.
+            for (one, other) in [(left, right), (right, left)] {
+                if has_truth_value(one)
+                    && let Some(known) = truth(one, comparator, other, values)?
+                {
+                    return Ok(known);
+                }
+            }
         }
+        (Predicate::In, [_, list @ ..]) if list.len() > IN_OPERANDS_MAX => return Err(StatementError::InOperands(list.len())),
+        // An operand may be among those that it is compared with.
+        (Predicate::In, _) => return Ok(Condition::Test(predicate, resolved()?)),
+        _ => {}
     }
-    let operands = vec![operand(left, values)?, operand(right, values)?];
-    Ok(condition::checked(Predicate::Compare(comparator), operands)?)
+    Ok(condition::checked(predicate, resolved()?)?)
 }
 
 fn has_truth_value(expression: &Expression) -> bool {
@@ -80,10 +76,8 @@ fn has_truth_value(expression: &Expression) -> bool {
         ExpressionNode::And(_)
         | ExpressionNode::Or(_)
         | ExpressionNode::Not(_)
-        | ExpressionNode::Between { .. }
-        | ExpressionNode::In { .. }
+        | ExpressionNode::Test(..)
         | ExpressionNode::Is { .. } => true,
-        ExpressionNode::Binary { operator, .. } => matches!(operator, Operator::Compare(_)),
         ExpressionNode::Call { name, .. } => Predicate::of_function(name).is_some(),
         _ => false,
     }
@@ -119,12 +113,7 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
         ExpressionNode::Call { name, .. } if Predicate::of_function(name).is_none() => {
             Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
         }
-        ExpressionNode::Binary { operator: Operator::Plus, .. } => {
-            Err(StatementError::Unsupported { what: "+", place: expression.place })
-        }
-        ExpressionNode::Binary { operator: Operator::Minus, .. } => {
-            Err(StatementError::Unsupported { what: "-", place: expression.place })
-        }
+        ExpressionNode::Sum { sign, .. } => Err(StatementError::Unsupported { what: *sign, place: expression.place }),
         _ if Values::is_literal(expression) => Ok(Operand::Value(values.value(expression)?)),
         _ => Ok(Operand::Truth(Box::new(condition(expression, values)?))),
     }
@@ -167,14 +156,11 @@ fn effect(target: &DocumentPath, value: &Expression, values: Values<'_>) -> Resu
         ExpressionNode::Call { name, arguments } if name == "set_delete" => {
             set_operand("SET_DELETE", (target, value), arguments, values).map(Effect::Delete)
         }
-        ExpressionNode::Binary { left, operator, right } => {
-            let (sign, set): (_, fn(Term, Term) -> SetValue) = match operator {
-                Operator::Plus => ("+", SetValue::Plus),
-                Operator::Minus => ("-", SetValue::Minus),
-                Operator::Compare(_) => {
-                    return Err(StatementError::Unsupported { what: "a comparison in SET", place: value.place });
-                }
-            };
+        ExpressionNode::Test(Predicate::Compare(_), _) => {
+            Err(StatementError::Unsupported { what: "a comparison in SET", place: value.place })
+        }
+        ExpressionNode::Sum { left, sign, right } => {
+            let set = if *sign == "+" { SetValue::Plus } else { SetValue::Minus };
             let (left, right) = (term(left, values)?, term(right, values)?);
             for operand in [&left, &right] {
                 operand.check_literal(sign, AttributeType::N)?;
@@ -209,7 +195,7 @@ fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementEr
     let (name, arguments) = match &expression.node {
         ExpressionNode::Path(path) => return Ok(Term::Path(document_path(path)?)),
         ExpressionNode::Call { name, arguments } => (name.as_str(), arguments),
-        ExpressionNode::Binary { .. } => {
+        ExpressionNode::Sum { .. } | ExpressionNode::Test(Predicate::Compare(_), _) => {
             return Err(StatementError::Unsupported { what: "more than one + or -", place: expression.place });
         }
         _ => return Ok(Term::Value(values.value(expression)?)),
