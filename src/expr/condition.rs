@@ -12,9 +12,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::lexer::TokenKind;
 use super::order::{Comparator, compare};
 use super::parse::{self, Call, Language, Stage};
-use super::placeholders::{PlaceholderUse, Scope};
+use super::placeholders::Scope;
 use super::predicate::{Predicate, SIZE};
-use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::limits::IN_OPERANDS_MAX;
@@ -102,13 +101,8 @@ impl Condition {
 ///
 /// # Errors
 /// `Invalid …Expression: …` ([`ExpressionError::Invalid`]).
-pub fn parse_parameter(
-    text: &str,
-    parameter: ExpressionParameter,
-    placeholders: &Placeholders,
-    used: &mut PlaceholderUse,
-) -> Result<Condition, ExpressionError> {
-    parse(text, &mut Scope::new(placeholders, used)).map_err(|fault| ExpressionError::Invalid { parameter, fault })
+pub fn parse_parameter(text: &str, parameter: ExpressionParameter, scope: &mut Scope<'_>) -> Result<Condition, ExpressionError> {
+    parse(text, scope).map_err(|fault| ExpressionError::Invalid { parameter, fault })
 }
 
 /// Parses a condition.
@@ -454,6 +448,7 @@ mod tests {
     use super::*;
     use crate::expr::lexer::Tokens;
     use crate::model::PathElement;
+    use crate::model::api::Placeholders;
 
     /// Values for every type: `:s :n :b :t :z :ss :l :m`; and some for ranges.
     fn placeholders() -> Placeholders {
@@ -480,8 +475,7 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let placeholders = placeholders();
-        let mut used = PlaceholderUse::default();
-        let found = parse(text, &mut Scope::new(&placeholders, &mut used));
+        let found = parse(text, &mut Scope::new(&placeholders));
         assert_eq!(found.map_or_else(|fault| fault.to_string(), |_| "ok".to_owned()), expected, "{text}");
     }
 
@@ -603,8 +597,8 @@ mod tests {
     }
 
     fn parsed(text: &str) -> Result<(Condition, usize), ExpressionFault> {
-        let (placeholders, mut used) = (itself(text), PlaceholderUse::default());
-        let mut scope = Scope::new(&placeholders, &mut used);
+        let placeholders = itself(text);
+        let mut scope = Scope::new(&placeholders);
         let mut parser = Parser(parse::Parser::new(text, &LANGUAGE, &mut scope)?);
         let condition = parser.condition()?;
         let operators = parser.0.operators;

@@ -4,9 +4,8 @@
 use super::condition::{self, Condition, Operand};
 use super::legacy;
 use super::order::Comparator;
-use super::placeholders::PlaceholderUse;
+use super::placeholders::Scope;
 use super::predicate::Predicate;
-use crate::model::api::Placeholders;
 use crate::model::api::common::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, KeyError, LegacyError};
@@ -161,8 +160,8 @@ pub struct KeyCondition {
 ///
 /// # Errors
 /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
-pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Condition, ExpressionError> {
-    condition::parse_parameter(text, ExpressionParameter::KeyCondition, placeholders, used)
+pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionError> {
+    condition::parse_parameter(text, ExpressionParameter::KeyCondition, scope)
 }
 
 /// Takes the AND-ed conditions apart, each onto `into`.
@@ -225,8 +224,8 @@ impl KeyConditionShape {
     ///
     /// # Errors
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
-    pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Self, ExpressionError> {
-        Self::of_condition(parse(text, placeholders, used)?)
+    pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Self, ExpressionError> {
+        Self::of_condition(parse(text, scope)?)
     }
 
     /// The shape of a KeyConditionExpression that was parsed.
@@ -405,6 +404,7 @@ fn check_sort_size(earlier: &[AttributeValue], range: &SortRange) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::api::Placeholders;
 
     fn text(text: &str) -> AttributeValue {
         AttributeValue::S(text.to_owned())
@@ -435,13 +435,13 @@ mod tests {
 
     #[test]
     fn used_placeholders_are_counted() {
-        let mut used = PlaceholderUse::default();
         let given = Placeholders {
             names: Some([("#pk".to_owned(), "pk".to_owned()), ("#x".to_owned(), "x".to_owned())].into()),
             values: Some([(":p".to_owned(), text("p"))].into()),
         };
-        assert!(KeyConditionShape::parse("#pk = :p", &given, &mut used).is_ok());
-        let text = used.finish(&given).map_err(|error| error.to_string());
+        let mut scope = Scope::new(&given);
+        assert!(KeyConditionShape::parse("#pk = :p", &mut scope).is_ok());
+        let text = scope.finish().map_err(|error| error.to_string());
         assert_eq!(text, Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}".to_owned()));
     }
 }

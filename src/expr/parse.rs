@@ -104,7 +104,10 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         match text.len() {
             0 => Err(ExpressionFault::Empty),
             bytes if bytes > EXPRESSION_BYTES_MAX => Err(ExpressionFault::TooLong(bytes)),
-            _ => Ok(Self { tokens: Tokens::new(text), operators: 0, language, scope, noted: None }),
+            _ => {
+                scope.begin();
+                Ok(Self { tokens: Tokens::new(text), operators: 0, language, scope, noted: None })
+            }
         }
     }
 

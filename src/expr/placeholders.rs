@@ -1,8 +1,7 @@
 //! `ExpressionAttributeNames` and `ExpressionAttributeValues`: their own checks, lookup, and the check that all of them are used
 //! by some expression of the request (docs/dynamodb.md 7.9).
 //!
-//! An operation calls [`check`], then parses its expressions in the order of docs/dynamodb.md 7.9 with one [`PlaceholderUse`], then calls
-//! [`PlaceholderUse::finish`].
+//! An operation makes a [`Scope::checked`], parses its expressions with it in the order of docs/dynamodb.md 7.9, then calls [`Scope::finish`].
 
 use std::collections::BTreeSet;
 
@@ -12,12 +11,11 @@ use crate::model::error::{ExpressionError, ValueError};
 use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, EXPRESSION_VALUES_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDERS_BYTES_MAX};
 use crate::model::{AttributeValue, Error};
 
-/// Checks names and values before any expression is parsed. Their aliases were checked where the request was made. `any_expression`: the request has an expression at all.
-/// `values_missing`: the parameters that could use values, when none of them is there.
+/// The aliases were checked where the request was made.
 ///
 /// # Errors
 /// [`ExpressionError`], names first.
-pub fn check(
+fn check(
     placeholders: &Placeholders,
     any_expression: bool,
     values_missing: Option<&'static [ExpressionParameter]>,
@@ -62,46 +60,44 @@ fn check_values(placeholders: &Placeholders) -> Result<(), ExpressionError> {
     }
 }
 
-/// Which placeholders the expressions of one request name. Usage is syntactic.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PlaceholderUse {
-    names: BTreeSet<String>,
-    values: BTreeSet<String>,
-}
-
-impl PlaceholderUse {
-    /// Checks that every placeholder was used.
-    ///
-    /// # Errors
-    /// Unused names, else unused values.
-    pub fn finish(&self, placeholders: &Placeholders) -> Result<(), Error> {
-        let names = unused(placeholders.names.iter().flat_map(|names| names.keys()), &self.names);
-        if let Some(keys) = names {
-            return Err(ExpressionError::NamesUnused(keys).into());
-        }
-        let values = unused(placeholders.values.iter().flat_map(|values| values.keys()), &self.values);
-        values.map_or(Ok(()), |keys| Err(ExpressionError::ValuesUnused(keys).into()))
-    }
-}
-
 /// The unused keys as `{#a, #b}`, if there are any.
-fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<String>) -> Option<String> {
-    let left: Vec<&str> = keys.filter(|key| !used.contains(*key)).map(String::as_str).collect();
+fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<&str>) -> Option<String> {
+    let left: Vec<&str> = keys.map(String::as_str).filter(|key| !used.contains(key)).collect();
     if left.is_empty() { None } else { Some(format!("{{{}}}", left.join(", "))) }
 }
 
-/// Placeholders during the resolution of one expression: lookups count as use.
+/// The placeholders of a request, while its expressions are read: those that are looked up count as used.
 #[derive(Debug)]
 pub struct Scope<'p> {
     placeholders: &'p Placeholders,
-    used: &'p mut PlaceholderUse,
-    /// Bytes of the values looked up: each lookup may become a copy.
+    used_names: BTreeSet<&'p str>,
+    used_values: BTreeSet<&'p str>,
+    /// Bytes of the values that the expression under way looked up: each lookup may become a copy.
     value_bytes: usize,
 }
 
 impl<'p> Scope<'p> {
-    pub fn new(placeholders: &'p Placeholders, used: &'p mut PlaceholderUse) -> Self {
-        Self { placeholders, used, value_bytes: 0 }
+    pub fn new(placeholders: &'p Placeholders) -> Self {
+        Self { placeholders, used_names: BTreeSet::new(), used_values: BTreeSet::new(), value_bytes: 0 }
+    }
+
+    /// With names and values checked, as before any expression is parsed. `any_expression`: the request has an expression at all.
+    /// `values_missing`: the parameters that could use values, when none of them is there.
+    ///
+    /// # Errors
+    /// [`ExpressionError`], names first.
+    pub fn checked(
+        placeholders: &'p Placeholders,
+        any_expression: bool,
+        values_missing: Option<&'static [ExpressionParameter]>,
+    ) -> Result<Self, Error> {
+        check(placeholders, any_expression, values_missing)?;
+        Ok(Self::new(placeholders))
+    }
+
+    /// Another expression of the request begins.
+    pub(super) fn begin(&mut self) {
+        self.value_bytes = 0;
     }
 
     /// The name behind `#x`.
@@ -109,9 +105,9 @@ impl<'p> Scope<'p> {
     /// # Errors
     /// Not defined.
     pub fn name(&mut self, alias: &str) -> Result<&'p str, ExpressionFault> {
-        let found = self.placeholders.names.as_ref().and_then(|names| names.get(alias));
-        let name = found.ok_or_else(|| ExpressionFault::UndefinedName(alias.to_owned()))?;
-        self.used.names.insert(alias.to_owned());
+        let found = self.placeholders.names.as_ref().and_then(|names| names.get_key_value(alias));
+        let (alias, name) = found.ok_or_else(|| ExpressionFault::UndefinedName(alias.to_owned()))?;
+        self.used_names.insert(alias);
         Ok(name)
     }
 
@@ -120,14 +116,27 @@ impl<'p> Scope<'p> {
     /// # Errors
     /// Not defined.
     pub fn value(&mut self, alias: &str) -> Result<&'p AttributeValue, ExpressionFault> {
-        let found = self.placeholders.values.as_ref().and_then(|values| values.get(alias));
-        let value = found.ok_or_else(|| ExpressionFault::UndefinedValue(alias.to_owned()))?;
-        self.used.values.insert(alias.to_owned());
+        let found = self.placeholders.values.as_ref().and_then(|values| values.get_key_value(alias));
+        let (alias, value) = found.ok_or_else(|| ExpressionFault::UndefinedValue(alias.to_owned()))?;
+        self.used_values.insert(alias);
         self.value_bytes += value.size();
         if self.value_bytes > EXPRESSION_VALUES_BYTES_MAX {
             return Err(ExpressionFault::TooManyValueBytes);
         }
         Ok(value)
+    }
+
+    /// Checks that every placeholder was used.
+    ///
+    /// # Errors
+    /// Unused names, else unused values.
+    pub fn finish(&self) -> Result<(), Error> {
+        let names = self.placeholders.names.iter().flat_map(|names| names.keys());
+        if let Some(keys) = unused(names, &self.used_names) {
+            return Err(ExpressionError::NamesUnused(keys).into());
+        }
+        let values = self.placeholders.values.iter().flat_map(|values| values.keys());
+        unused(values, &self.used_values).map_or(Ok(()), |keys| Err(ExpressionError::ValuesUnused(keys).into()))
     }
 }
 
@@ -180,15 +189,14 @@ mod tests {
     #[test]
     fn unused_placeholders_are_listed() {
         let given = placeholders(Some(&[("#a", "x"), ("#b", "y"), ("#c", "z")]), Some(&[":v"]));
-        let mut used = PlaceholderUse::default();
-        let mut scope = Scope::new(&given, &mut used);
+        let mut scope = Scope::new(&given);
         assert_eq!(scope.name("#c"), Ok("z"));
         assert_eq!(scope.value(":w"), Err(ExpressionFault::UndefinedValue(":w".into())));
-        let text = |used: &PlaceholderUse| used.finish(&given).map_err(|error| error.to_string());
-        assert_eq!(text(&used), Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#a, #b}".into()));
-        used.names.extend(["#a".to_owned(), "#b".to_owned()]);
-        assert_eq!(text(&used), Err("Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}".into()));
-        used.values.insert(":v".to_owned());
-        assert_eq!(text(&used), Ok(()));
+        let text = |scope: &Scope<'_>| scope.finish().map_err(|error| error.to_string());
+        assert_eq!(text(&scope), Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#a, #b}".into()));
+        scope.used_names.extend(["#a", "#b"]);
+        assert_eq!(text(&scope), Err("Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}".into()));
+        scope.used_values.insert(":v");
+        assert_eq!(text(&scope), Ok(()));
     }
 }

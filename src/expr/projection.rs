@@ -6,8 +6,7 @@ use super::condition::LANGUAGE;
 use super::lexer::TokenKind;
 use super::parse::{Parser, Stage};
 use super::path::{self, PathTree};
-use super::placeholders::{PlaceholderUse, Scope};
-use crate::model::api::Placeholders;
+use super::placeholders::Scope;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::{DocumentPath, Error, Item};
@@ -23,8 +22,8 @@ pub struct ProjectionPaths {
 ///
 /// # Errors
 /// `Invalid ProjectionExpression: …` ([`ExpressionError::Invalid`]).
-pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<ProjectionPaths, Error> {
-    Ok(parsed(text, &mut Scope::new(placeholders, used)).map_err(invalid)?)
+pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<ProjectionPaths, Error> {
+    Ok(parsed(text, scope).map_err(invalid)?)
 }
 
 fn invalid(fault: ExpressionFault) -> ExpressionError {
@@ -90,7 +89,7 @@ impl ProjectionPaths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AttributeValue, PathElement};
+    use crate::model::{AttributeValue, PathElement, api::Placeholders};
     use proptest::prelude::*;
 
     fn number(value: i32) -> AttributeValue {
@@ -100,7 +99,7 @@ mod tests {
     fn parse_with_names(text: &str) -> Result<ProjectionPaths, String> {
         let names = [("#n".to_owned(), "m".to_owned()), ("#dot".to_owned(), "m.p".to_owned())];
         let placeholders = Placeholders { names: Some(names.into()), values: None };
-        parse(text, &placeholders, &mut PlaceholderUse::default()).map_err(|error| error.to_string())
+        parse(text, &mut Scope::new(&placeholders)).map_err(|error| error.to_string())
     }
 
     #[test]

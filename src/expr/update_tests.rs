@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::codec::plain_json;
 use crate::model::PathElement;
+use crate::model::api::Placeholders;
 use crate::model::{AttributeValue, DocumentPath, Item};
 
 /// An item of plain JSON without its brackets.
@@ -22,7 +23,7 @@ fn parse_with(text: &str, values: &str) -> Result<Update, String> {
     let names = names.map(|(alias, name)| (alias.to_owned(), name.to_owned()));
     let placeholders = Placeholders { names: Some(names.into()), values: Some(item(values).0) };
     let invalid = "Invalid UpdateExpression: ";
-    parse(text, &placeholders, &mut PlaceholderUse::default())
+    parse(text, &mut Scope::new(&placeholders))
         .map_err(|error| error.to_string().strip_prefix(invalid).map_or("no prefix".to_owned(), str::to_owned))
 }
 

@@ -109,7 +109,7 @@ impl Writer {
 mod tests {
     use super::*;
     use crate::expr::key_condition::SortRange;
-    use crate::expr::placeholders::PlaceholderUse;
+    use crate::expr::placeholders::Scope;
     use crate::expr::{condition, projection};
     use crate::model::error::expression::ExpressionParameter;
 
@@ -121,7 +121,7 @@ mod tests {
 
     fn parsed(text: &str, placeholders: &Placeholders) -> Condition {
         let parameter = ExpressionParameter::Condition;
-        condition::parse_parameter(text, parameter, placeholders, &mut PlaceholderUse::default()).unwrap()
+        condition::parse_parameter(text, parameter, &mut Scope::new(placeholders)).unwrap()
     }
 
     #[test]
@@ -144,8 +144,7 @@ mod tests {
 
     #[test]
     fn a_name_is_one_placeholder_in_all_expressions() {
-        let mut used = PlaceholderUse::default();
-        let paths = projection::parse("#a, b.#d[2], b.c", &given(), &mut used).unwrap();
+        let paths = projection::parse("#a, b.#d[2], b.c", &mut Scope::new(&given())).unwrap();
         let key = KeyConditionShape::new([
             ("size".to_owned(), SortRange::Equal(AttributeValue::S("x".to_owned()))),
             ("c".to_owned(), SortRange::BeginsWith(AttributeValue::S("y".to_owned()))),

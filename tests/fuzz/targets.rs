@@ -10,7 +10,7 @@ use ddbfs::codec::plain_json::PlainJsonFault as Fault;
 use ddbfs::codec::{dynamodb_json, key, plain_json, wire};
 use ddbfs::expr::partiql::{self, Statement, keys, plan};
 use ddbfs::expr::placeholders::Scope;
-use ddbfs::expr::{KeySchemaView, PlaceholderUse, condition, key_condition, projection, update};
+use ddbfs::expr::{KeySchemaView, condition, key_condition, projection, update};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{KeyAttribute, KeyAttributeType, KeySchema};
 use ddbfs::model::{AttributeValue, Item, Number};
@@ -99,19 +99,19 @@ pub fn expression(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let placeholders = placeholders();
     let item = plain_json::parse(br#"{"a":"x","b":[1,{"c":2},[3]],"d":{"e":{"f":null}},"n":-1.5,"s":{"$ss":["x","y"]}}"#).unwrap();
-    let mut used = PlaceholderUse::default();
-    if let Ok(condition) = condition::parse(text, &mut Scope::new(&placeholders, &mut used)) {
+    let mut scope = Scope::new(&placeholders);
+    if let Ok(condition) = condition::parse(text, &mut scope) {
         let _ = (condition.holds(&item), condition.holds(&Item::default()), condition.paths(), condition.attribute_names());
     }
-    if let Ok(paths) = projection::parse(text, &placeholders, &mut used) {
+    if let Ok(paths) = projection::parse(text, &mut scope) {
         let projected = paths.apply(&item);
         assert!(projected.0.keys().all(|name| paths.top_level_names().contains(name.as_str())));
     }
-    if let Ok(update) = update::parse(text, &placeholders, &mut used) {
+    if let Ok(update) = update::parse(text, &mut scope) {
         let _ = (update.paths(), update.touched(&item), update.apply(&item, true), update.apply(&Item::default(), false));
     }
-    let _ = key_condition::parse(text, &placeholders, &mut used);
-    let _ = used.finish(&placeholders);
+    let _ = key_condition::parse(text, &mut scope);
+    let _ = scope.finish();
 }
 
 fn placeholders() -> Placeholders {

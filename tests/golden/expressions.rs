@@ -1,7 +1,7 @@
 //! Expressions without a database: `if`, `project`, `update` and `key`, on an item and with values given before.
 
 use ddbfs::expr::placeholders::Scope;
-use ddbfs::expr::{KeyConditionShape, KeySchemaView, PlaceholderUse, SortRange, condition, projection, update};
+use ddbfs::expr::{KeyConditionShape, KeySchemaView, SortRange, condition, projection, update};
 use ddbfs::model::api::Placeholders;
 use ddbfs::model::schema::KeyAttributeType;
 use ddbfs::model::{AttributeValue, Item, KeyAttribute};
@@ -44,9 +44,9 @@ impl Session {
 
     fn holds(&self, [text, values]: &[String; 2]) -> Result<String, String> {
         let placeholders = placeholders_of(values);
-        let mut used = PlaceholderUse::default();
-        let condition = condition::parse(text, &mut Scope::new(&placeholders, &mut used)).map_err(|fault| fault.to_string())?;
-        used.finish(&placeholders).map_err(|error| error.to_string())?;
+        let mut scope = Scope::new(&placeholders);
+        let condition = condition::parse(text, &mut scope).map_err(|fault| fault.to_string())?;
+        scope.finish().map_err(|error| error.to_string())?;
         // What an engine decodes is enough.
         let names = condition.attribute_names();
         let named = Item(self.item.0.clone().into_iter().filter(|(name, _)| names.contains(name.as_str())).collect());
@@ -55,13 +55,13 @@ impl Session {
     }
 
     fn project(&self, [text, names]: &[String; 2]) -> Result<String, String> {
-        let paths = projection::parse(text, &placeholders_of(names), &mut PlaceholderUse::default());
+        let paths = projection::parse(text, &mut Scope::new(&placeholders_of(names)));
         Ok(line(&paths.map_err(|error| error.to_string())?.apply(&self.item)))
     }
 
     fn key(&self, text: &str) -> Result<String, String> {
         let placeholders = placeholders_of(&self.values);
-        let shape = KeyConditionShape::parse(text.trim(), &placeholders, &mut PlaceholderUse::default());
+        let shape = KeyConditionShape::parse(text.trim(), &mut Scope::new(&placeholders));
         let shape = shape.map_err(|error| error.to_string())?;
         let [partition, sort] = &self.keys;
         let condition = shape.resolve(KeySchemaView { partition, sort }).map_err(|error| error.to_string())?;
@@ -85,7 +85,7 @@ fn key_attribute(text: &str) -> KeyAttribute {
 /// The item afterwards.
 fn updated([old, text, values]: &[String; 3]) -> Result<String, String> {
     let placeholders: Placeholders = placeholders_of(values);
-    let update = update::parse(text, &placeholders, &mut PlaceholderUse::default()).map_err(|error| error.to_string())?;
+    let update = update::parse(text, &mut Scope::new(&placeholders)).map_err(|error| error.to_string())?;
     update.apply(&json(old), true).map(|new| line(&new)).map_err(|error| error.to_string())
 }
 

@@ -17,7 +17,7 @@ use crate::database::bounded::OfEntries;
 use crate::database::pool::{Pool, WithoutThread};
 use crate::database::prelude::*;
 use crate::database::{BatchRows, Rows};
-use crate::expr::{KeyConditionShape, PlaceholderUse};
+use crate::expr::{KeyConditionShape, Scope};
 use crate::model::api::operation::{Way, operations};
 use crate::model::api::*;
 use crate::model::arn;
@@ -221,7 +221,7 @@ impl Database for Client {
         let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
         let shape = request.key_condition_expression.as_deref().and_then(|text| {
             // One that cannot be read is refused by the service.
-            KeyConditionShape::parse(text, &request.placeholders, &mut PlaceholderUse::default()).ok()
+            KeyConditionShape::parse(text, &mut Scope::new(&request.placeholders)).ok()
         });
         let fits = |item: &Item| match &shape {
             Some(shape) if !shape.admits(item) => Err("it has an item that does not fit the key condition"),

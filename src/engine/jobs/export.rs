@@ -20,10 +20,7 @@ use crate::engine::{
     purge,
     runtime::prelude::*,
 };
-use crate::expr::{
-    Condition, KeyConditionShape, KeySchemaView, PlaceholderUse, ProjectionPaths, condition, key_condition, placeholders,
-    projection,
-};
+use crate::expr::{Condition, KeyConditionShape, KeySchemaView, ProjectionPaths, Scope, condition, key_condition, projection};
 use crate::model::{
     KeySchema, Word,
     api::{
@@ -337,16 +334,15 @@ impl Selected {
     pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
         let has_condition = asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
         let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
-        placeholders::check(&asked.placeholders, has_condition || asked.projection_expression.is_some(), values_missing)?;
-        let (given, mut used) = (&asked.placeholders, PlaceholderUse::default());
+        let any_expression = has_condition || asked.projection_expression.is_some();
+        let mut scope = Scope::checked(&asked.placeholders, any_expression, values_missing)?;
         let key_condition = asked.key_condition_expression.as_deref();
-        let key_condition = key_condition.map(|text| key_condition::parse(text, given, &mut used)).transpose()?;
+        let key_condition = key_condition.map(|text| key_condition::parse(text, &mut scope)).transpose()?;
         let filter = asked.filter_expression.as_deref();
-        let filter =
-            filter.map(|text| condition::parse_parameter(text, ExpressionParameter::Filter, given, &mut used)).transpose()?;
+        let filter = filter.map(|text| condition::parse_parameter(text, ExpressionParameter::Filter, &mut scope)).transpose()?;
         let projection = asked.projection_expression.as_deref();
-        let projection = projection.map(|text| projection::parse(text, given, &mut used)).transpose()?;
-        used.finish(given)?;
+        let projection = projection.map(|text| projection::parse(text, &mut scope)).transpose()?;
+        scope.finish()?;
         Ok(Self { key_condition, filter, projection })
     }
 

@@ -14,7 +14,7 @@ use crate::engine::{
         update::UpdatePlan,
     },
 };
-use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
+use crate::expr::{ProjectionPaths, Scope};
 use crate::model::{
     api::{
         DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest, PutItemResponse,
@@ -60,10 +60,9 @@ impl Engine {
 /// `Expression`, `Legacy`.
 pub(super) fn parse_projection(asked: RequestedProjection<'_>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
     // No expression of a read by key can use values; the wire form has no member for them.
-    placeholders::check(given, asked.has_expression(), Some(&[ExpressionParameter::Projection]))?;
-    let mut used = PlaceholderUse::default();
-    let paths = asked.paths(given, &mut used)?;
-    used.finish(given)?;
+    let mut scope = Scope::checked(given, asked.has_expression(), Some(&[ExpressionParameter::Projection]))?;
+    let paths = asked.paths(&mut scope)?;
+    scope.finish()?;
     Ok(paths)
 }
 

@@ -10,7 +10,7 @@ use crate::engine::{
     runtime::{Rows, prelude::*},
 };
 use crate::expr::{
-    KeyConditionShape, PlaceholderUse, key_condition, placeholders,
+    KeyConditionShape, Scope, key_condition,
     read_request::{ReadRange, ReadRequest},
 };
 use crate::model::{
@@ -35,16 +35,15 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     let condition = request.key_condition_expression.as_deref();
     let has_condition = condition.is_some() || request.filter.expression().is_some();
     let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
-    placeholders::check(&request.placeholders, asked.has_expression() || has_condition, values_missing)?;
-    let mut used = PlaceholderUse::default();
+    let mut scope = Scope::checked(&request.placeholders, asked.has_expression() || has_condition, values_missing)?;
     let condition = match (condition, &request.key_conditions) {
         (Some(_), Some(_)) => return Err(select::mixed("KeyConditions", "KeyConditionExpression").into()),
-        (Some(text), None) => Some(key_condition::parse(text, &request.placeholders, &mut used)?),
+        (Some(text), None) => Some(key_condition::parse(text, &mut scope)?),
         (None, _) => None,
     };
-    let filter = select::parse_filter(&request.filter, &request.placeholders, &mut used)?;
-    let projection = asked.paths(&request.placeholders, &mut used)?;
-    used.finish(&request.placeholders)?;
+    let filter = select::parse_filter(&request.filter, &mut scope)?;
+    let projection = asked.paths(&mut scope)?;
+    scope.finish()?;
     // What the key condition means is looked at after all that is only read (docs/dynamodb.md 2.6).
     let condition = match (condition, &request.key_conditions) {
         (Some(condition), _) => KeyConditionShape::of_condition(condition)?,
@@ -81,11 +80,10 @@ fn parsed_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
     select::check(request.select, asked.parameter(), request.index_name.is_some())?;
     let has_filter = request.filter.expression().is_some();
     let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);
-    placeholders::check(&request.placeholders, asked.has_expression() || has_filter, values_missing)?;
-    let mut used = PlaceholderUse::default();
-    let filter = select::parse_filter(&request.filter, &request.placeholders, &mut used)?;
-    let projection = asked.paths(&request.placeholders, &mut used)?;
-    used.finish(&request.placeholders)?;
+    let mut scope = Scope::checked(&request.placeholders, asked.has_expression() || has_filter, values_missing)?;
+    let filter = select::parse_filter(&request.filter, &mut scope)?;
+    let projection = asked.paths(&mut scope)?;
+    scope.finish()?;
     source::check_start_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
     request.segment_fault.clone().map_or(Ok(()), Err)?;
     request.segment.map_or(Ok(()), walks::check_segment)?;

@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use super::source::ReadSource;
 use crate::engine::prelude::*;
-use crate::expr::{
-    Condition, PlaceholderUse, ProjectionPaths, condition, legacy, partiql::Column, projection, read_request::ReadFilter,
-};
+use crate::expr::{Condition, ProjectionPaths, Scope, condition, legacy, partiql::Column, projection, read_request::ReadFilter};
 use crate::model::{
     DocumentPath, Projection,
-    api::{ConditionParameter, Placeholders, Select},
+    api::{ConditionParameter, Select},
     error::{ExpressionError, QueryError, expression::ExpressionParameter},
 };
 
@@ -147,9 +145,9 @@ impl<'r> RequestedProjection<'r> {
     ///
     /// # Errors
     /// `Expression`, `Legacy`.
-    pub fn paths(&self, given: &Placeholders, used: &mut PlaceholderUse) -> Result<Option<ProjectionPaths>, Error> {
+    pub fn paths(&self, scope: &mut Scope<'_>) -> Result<Option<ProjectionPaths>, Error> {
         match (self.expression, self.attributes) {
-            (Some(text), _) => Ok(Some(projection::parse(text, given, used)?)),
+            (Some(text), _) => Ok(Some(projection::parse(text, scope)?)),
             (None, Some(names)) => Ok(Some(ProjectionPaths::of_attributes(legacy::attributes_to_get(names)?))),
             (None, None) => Ok(None),
         }
@@ -209,15 +207,11 @@ pub struct Filter {
 ///
 /// # Errors
 /// `Expression`.
-pub fn parse_filter(
-    parameter: &ConditionParameter,
-    placeholders: &Placeholders,
-    used: &mut PlaceholderUse,
-) -> Result<Option<ReadFilter>, Error> {
+pub fn parse_filter(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Result<Option<ReadFilter>, Error> {
     match parameter {
         ConditionParameter::None => Ok(None),
         ConditionParameter::Expression(text) => {
-            let condition = condition::parse_parameter(text, ExpressionParameter::Filter, placeholders, used)?;
+            let condition = condition::parse_parameter(text, ExpressionParameter::Filter, scope)?;
             Ok(Some(ReadFilter::of_expression(condition)))
         }
         ConditionParameter::Legacy(conditions) => {

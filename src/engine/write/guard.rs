@@ -4,7 +4,7 @@
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use crate::engine::{read::select, runtime::prelude::*};
-use crate::expr::{Condition, PlaceholderUse, condition, legacy, placeholders};
+use crate::expr::{Condition, Scope, condition, legacy};
 use crate::model::{
     api::{ConditionParameter, Placeholders, Precondition},
     error::expression::ExpressionParameter,
@@ -24,12 +24,10 @@ impl Guard {
     ///
     /// # Errors
     /// `Expression`.
-    pub fn parse(parameter: &ConditionParameter, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Self, Error> {
+    pub fn parse(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Result<Self, Error> {
         let condition = match parameter {
             ConditionParameter::None => None,
-            ConditionParameter::Expression(text) => {
-                Some(condition::parse_parameter(text, ExpressionParameter::Condition, placeholders, used)?)
-            }
+            ConditionParameter::Expression(text) => Some(condition::parse_parameter(text, ExpressionParameter::Condition, scope)?),
             ConditionParameter::Legacy(conditions) => legacy::condition(conditions)?,
         };
         Ok(Self { condition, ..Self::default() })
@@ -42,10 +40,9 @@ impl Guard {
     pub fn of_request(parameter: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
         let has_expression = parameter.expression().is_some();
         let values_missing = (!has_expression).then_some(ExpressionParameter::OF_CONDITION);
-        placeholders::check(placeholders, has_expression, values_missing)?;
-        let mut used = PlaceholderUse::default();
-        let guard = Self::parse(parameter, placeholders, &mut used)?;
-        used.finish(placeholders)?;
+        let mut scope = Scope::checked(placeholders, has_expression, values_missing)?;
+        let guard = Self::parse(parameter, &mut scope)?;
+        scope.finish()?;
         Ok(guard)
     }
 

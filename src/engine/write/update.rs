@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::guard::{Guard, Stored};
 use crate::engine::{index, prelude::*, read::select};
 use crate::expr::{
-    PlaceholderUse, legacy, placeholders,
+    Scope, legacy,
     update::{self, Action, Effect, SetValue, Term, Update},
 };
 use crate::model::{
@@ -40,16 +40,15 @@ impl UpdatePlan {
     pub fn parse(update: &UpdateParameter, condition: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
         let has_expression = update.expression().is_some() || condition.expression().is_some();
         let values_missing = (!has_expression).then_some(ExpressionParameter::OF_UPDATE);
-        placeholders::check(placeholders, has_expression, values_missing)?;
+        let mut scope = Scope::checked(placeholders, has_expression, values_missing)?;
         let is_statement = update.expression().is_some();
-        let mut used = PlaceholderUse::default();
         let update = match update {
             UpdateParameter::None => None,
-            UpdateParameter::Expression(text) => Some(update::parse(text, placeholders, &mut used)?),
+            UpdateParameter::Expression(text) => Some(update::parse(text, &mut scope)?),
             UpdateParameter::AttributeUpdates(updates) => Some(legacy::update(updates)?),
         };
-        let guard = Guard::parse(condition, placeholders, &mut used)?;
-        used.finish(placeholders)?;
+        let guard = Guard::parse(condition, &mut scope)?;
+        scope.finish()?;
         let size_of = if is_statement { SizeOf::Statement } else { SizeOf::Item };
         Ok(Self { update, guard, size_of })
     }

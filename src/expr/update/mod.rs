@@ -7,9 +7,8 @@ use super::lexer::{Token, TokenKind};
 use super::order::Comparator;
 use super::parse::{self, IF_NOT_EXISTS, LIST_APPEND, Language, Operand, Parser, Stage};
 use super::path::PathTree;
-use super::placeholders::{PlaceholderUse, Scope};
+use super::placeholders::Scope;
 use super::predicate;
-use crate::model::api::Placeholders;
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::{AttributeType, AttributeValue, DocumentPath, Item, KeySchema};
@@ -203,8 +202,8 @@ fn section(token: Token<'_>) -> Option<&'static str> {
 ///
 /// # Errors
 /// `Invalid UpdateExpression: …` ([`ExpressionError::Invalid`]), the first in the order of docs/dynamodb.md 7.9.
-pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Update, ExpressionError> {
-    let update = parsed(text, &mut Scope::new(placeholders, used)).map_err(|fault| match fault {
+pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionError> {
+    let update = parsed(text, scope).map_err(|fault| match fault {
         ExpressionFault::TooLong(_) => ExpressionFault::UpdateTooLong,
         other => other,
     });

@@ -14,7 +14,7 @@ use crate::expr::{
     SortRange,
     condition::{self, Condition},
     lexer::{TokenKind, Tokens},
-    placeholders::{PlaceholderUse, Scope},
+    placeholders::Scope,
     predicate::functions,
 };
 use crate::fs::prelude::*;
@@ -51,7 +51,7 @@ impl Filter {
     }
 
     fn parsed(text: &str, placeholders: &Placeholders) -> Result<Self, ExpressionFault> {
-        let parse = |text: &str| condition::parse(text, &mut Scope::new(placeholders, &mut PlaceholderUse::default()));
+        let parse = |text: &str| condition::parse(text, &mut Scope::new(placeholders));
         let condition = parse(text)?;
         // In parentheses already, it would have them twice, which the API refuses.
         let is_open =

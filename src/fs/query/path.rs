@@ -13,7 +13,7 @@ use super::{
     token::Token,
 };
 use crate::codec::{digest::Digest, json::document::Document, wire};
-use crate::expr::{KeyConditionShape, PlaceholderUse, SortRange, projection};
+use crate::expr::{KeyConditionShape, Scope, SortRange, projection};
 use crate::fs::prelude::*;
 use crate::model::{
     IndexName, IndexSchema,
@@ -405,9 +405,10 @@ impl From<ScanRequest> for SavedRequest {
 
 impl SavedRequest {
     fn clauses(&self, context: Context<'_>) -> Result<Clauses, FsError> {
-        let (mut clauses, request, mut used) = (Clauses::default(), &self.request, PlaceholderUse::default());
+        let (mut clauses, request) = (Clauses::default(), &self.request);
+        let mut scope = Scope::new(&request.placeholders);
         let shape = match (&request.key_condition_expression, &request.key_conditions) {
-            (Some(text), _) => Some(KeyConditionShape::parse(text, &request.placeholders, &mut used).map_err(Error::from)?),
+            (Some(text), _) => Some(KeyConditionShape::parse(text, &mut scope).map_err(Error::from)?),
             (None, Some(conditions)) => Some(KeyConditionShape::of_conditions(conditions).map_err(Error::from)?),
             (None, None) if context.kind == QueryKind::Query => return Err(refused("KeyConditionExpression", "a query needs one")),
             (None, None) => None,
@@ -431,9 +432,7 @@ impl SavedRequest {
             ConditionParameter::Legacy(_) => return Err(refused("QueryFilter", "write it as a FilterExpression")),
         }
         clauses.select = match (&request.projection_expression, &request.attributes_to_get) {
-            (Some(text), _) => {
-                Some(projection::parse(text, &request.placeholders, &mut PlaceholderUse::default())?.paths().to_vec())
-            }
+            (Some(text), _) => Some(projection::parse(text, &mut scope)?.paths().to_vec()),
             (None, Some(names)) => Some(names.iter().map(DocumentPath::top_level).collect()),
             (None, None) => None,
         };

@@ -10,7 +10,7 @@ use crate::database::prelude::*;
 use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::order::Comparator;
 use crate::expr::write::Writer;
-use crate::expr::{PlaceholderUse, Predicate};
+use crate::expr::{Predicate, Scope};
 use crate::model::api::{Call, ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Key, KeySchema};
@@ -204,7 +204,7 @@ impl RemoteDatabase {
             ConditionParameter::None => ours,
             ConditionParameter::Expression(theirs) => {
                 let parameter = ExpressionParameter::Condition;
-                let theirs = parse_parameter(theirs, parameter, placeholders, &mut PlaceholderUse::default())?;
+                let theirs = parse_parameter(theirs, parameter, &mut Scope::new(placeholders))?;
                 Condition::And(vec![ours, theirs])
             }
             ConditionParameter::Legacy(_) => return Err(Error::Unavailable("a version is not asked for beside Expected")),

@@ -14,7 +14,7 @@ use crate::codec::{
     wire,
 };
 use crate::expr::{
-    PlaceholderUse, condition,
+    Scope, condition,
     literals::{self, ExtractedUpdate},
     update,
 };
@@ -267,14 +267,14 @@ fn extract(text: &str) -> Result<ExtractedUpdate, FsError> {
 }
 
 fn parse(extracted: &ExtractedUpdate) -> Result<(), Error> {
-    let mut used = PlaceholderUse::default();
+    let mut scope = Scope::new(&extracted.placeholders);
     if let Some(text) = &extracted.update {
-        update::parse(text, &extracted.placeholders, &mut used)?;
+        update::parse(text, &mut scope)?;
     }
     if let Some(text) = &extracted.condition {
-        condition::parse_parameter(text, ExpressionParameter::Condition, &extracted.placeholders, &mut used)?;
+        condition::parse_parameter(text, ExpressionParameter::Condition, &mut scope)?;
     }
-    used.finish(&extracted.placeholders)
+    scope.finish()
 }
 
 /// Is what is wrong that the text stops?
