@@ -70,9 +70,9 @@
 //!
 //! # Where new things go
 //!
-//! An operation: its request and answer in `model/api/`, declared a member a line, and its row in `model/api/operation.rs`; what the lines do not
-//! say of its wire form in `codec/wire/`, what it does in `engine/ops/` under the row's name; a line in `protocol/`, and for other services an arm in
-//! `database/remote/client.rs`. HTTP and the mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
+//! An operation: its request and answer, declared a member a line, and its row, all in its family's file in `model/api/`; what the lines do not
+//! say of its wire form in `codec/wire/`, what it does in `engine/ops/` under the row's name. HTTP, the mount's `.ddb/api/` and clients of other
+//! services have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
 //! `fs/special/`; anything else beside the data: a type with [`fs::open::room::Room`] in one file there, and a row of its directory's
 //! names; a directory of data: `fs/source/`, and its names in `fs/tree/`. A clause of query paths: a row of `fs/query/clause.rs`, a result: of
 //! `ResultKind` in `fs/query/path.rs`. A kind of thing in the store: a variant of

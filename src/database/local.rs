@@ -54,7 +54,7 @@ const NOT_ELSEWHERE: Error = Error::Unavailable("this database is the service: n
 
 /// Hands each operation to the engine's method of its name.
 macro_rules! engine {
-    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
+    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         fn begin(engine: &Engine, call: Call) {
             match call { $(Call::$name(request, done) => engine!(@$way engine, $method, request, done),)* }
         }

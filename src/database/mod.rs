@@ -76,7 +76,7 @@ impl std::fmt::Debug for Bill {
 
 /// A method for each operation of the table, which waits for its outcome.
 macro_rules! methods {
-    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
+    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         $(#[doc = concat!(stringify!($name), ", waited for.")]
         fn $method(&self, request: $request) -> Result<$response, Error> {
             wait(CallContext::default(), |done| self.start(Call::$name(request, done)))

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! operation   what an operation is: name, service, handler; how one is run; why it failed
-//! operations  the operations, a line each                                   memory    what one may need, before it is begun
+//! operations  the operations, of their rows in model::api                   memory    what one may need, before it is begun
 //! error_body  errors to __type, status and body
 //! ```
 //!
-//! HTTP and the files of the mount that take a request are its callers. A new operation is a line in `operations`.
+//! HTTP and the files of the mount that take a request are its callers. A new operation is there by its row.
 
 pub mod error_body;
 pub mod memory;
@@ -23,7 +23,8 @@ pub use operation::{Answered, Context, Failure, Length, Operation, Service};
 
 /// All operations of the API, those first that are asked for most.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
-    operations::OPERATIONS.iter().chain(operations::NEVER_USED)
+    let of_rows = operations::OF_ROWS.iter().copied().flatten();
+    operations::BESIDE_ROWS.iter().chain(of_rows).chain(operations::NEVER_USED)
 }
 
 /// The operation of that name; upper and lower case count.

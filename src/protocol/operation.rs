@@ -7,8 +7,8 @@ use std::sync::mpsc::sync_channel;
 
 use serde_json::Value;
 
-use crate::codec::json::document::{Document, Json};
-use crate::codec::wire::{self, WireError};
+use crate::codec::json::document::Document;
+use crate::codec::wire::{self, Declared, WireError};
 use crate::database::{Database, Done};
 use crate::model::Error;
 use crate::model::api::operation::Way;
@@ -91,48 +91,19 @@ impl Answered {
 /// Starts an operation with a body's tree. Where it fails itself, nothing was started and nobody is told.
 pub type Handler = fn(Document, &Context<'_>, Answered) -> Result<(), Failure>;
 
-/// Starts the call of the request that `read` makes of a body, and writes its answer by `write`.
-pub(super) fn begin<Q, R: Send + 'static>(
+/// Starts the call of a body's request, and has its answer written.
+pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     json: Document,
     context: &Context<'_>,
     answered: Answered,
     call: fn(Q, Done<R>) -> Call,
-    read: fn(Json<'_>) -> Result<Q, WireError>,
-    write: impl FnOnce(&R, &wire::Context, &mut Vec<u8>) + Send + 'static,
 ) -> Result<(), Failure> {
-    let request = read(json.root())?;
+    let request = wire::request(json.root())?;
     let written = wire::Context::of(json.root());
     drop(json);
-    context.database.start(call(request, answered.with(move |answer: &R, out: &mut Vec<u8>| write(answer, &written, out))));
+    context.database.start(call(request, answered.with(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out))));
     Ok(())
 }
-
-/// The same; `write` makes a tree of the answer.
-pub(super) fn begin_tree<Q, R: Send + 'static>(
-    json: Document,
-    context: &Context<'_>,
-    answered: Answered,
-    call: fn(Q, Done<R>) -> Call,
-    read: fn(Json<'_>) -> Result<Q, WireError>,
-    write: fn(&R) -> Value,
-) -> Result<(), Failure> {
-    begin(json, context, answered, call, read, move |answer: &R, _: &wire::Context, out: &mut Vec<u8>| {
-        out.extend(body(&write(answer)))
-    })
-}
-
-/// An operation of the table, as its request and its answer are declared, or with what reads the one and writes the other.
-macro_rules! serve {
-    ($name:ident) => { serve!($name, wire::request => wire::write) };
-    ($name:ident, $read:expr => tree $write:expr) => { serve!(@begin_tree $name, $read, $write) };
-    ($name:ident, $read:expr => $write:expr) => { serve!(@begin $name, $read, $write) };
-    (@$begin:ident $name:ident, $read:expr, $write:expr) => {
-        Operation::new(stringify!($name), Way::$name, |json, context, answered| {
-            $begin(json, context, answered, Call::$name, $read, $write)
-        })
-    };
-}
-pub(super) use serve;
 
 /// How long an operation may take on its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::tables::{self, GlobalIndex, LocalIndex};
 use super::write::object;
 use crate::model::TableSchema;
 use crate::model::api::backup::*;
-use crate::model::api::{IndexDefinition, TableDescription};
+use crate::model::api::{Failure, IndexDefinition, TableDescription};
 use crate::model::arn;
 use crate::model::error::RecoveryError;
 use crate::model::schema::{BillingMode, Encryption, IndexKind, OnDemandThroughput, ProvisionedThroughput};
@@ -51,38 +51,56 @@ impl Group<Option<u64>> for RestoreTime {
     }
 }
 
-/// The body of CreateBackup.
-#[must_use]
-pub fn details_to_json(backup: &Backup) -> Value {
-    json!({ "BackupDetails": details(backup) })
-}
+/// `FailureCode` and `FailureMessage` of what failed.
+#[derive(Debug)]
+pub struct Failed;
 
-fn details(backup: &Backup) -> Value {
-    summary(backup, None)
-}
+impl Group<Option<Failure>> for Failed {
+    const MEMBERS: &'static [Member] = &[Member::new("FailureCode", Shape::String), Member::new("FailureMessage", Shape::String)];
 
-/// What every answer tells of a backup, and of its table in a list.
-fn summary(backup: &Backup, table: Option<&TableDescription>) -> Value {
-    object! {
-        "BackupArn": backup.arn,
-        "BackupName": backup.name,
-        "BackupSizeBytes": backup.size_bytes,
-        "BackupStatus": backup.status.word(),
-        "BackupType": if backup.is_system { "SYSTEM" } else { "USER" },
-        "BackupCreationDateTime": timestamp(backup.created_ms),
-        "FailureCode": backup.failure.as_ref().map(|failure| &failure.code),
-        "FailureMessage": backup.failure.as_ref().map(|failure| &failure.message),
-        "TableName": table.map(|table| table.schema.name.as_str()),
-        "TableId": table.map(|table| &table.table_id),
-        "TableArn": table.map(|table| arn::table(&table.schema.name)),
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<Failure>, WireError> {
+        let failure = members.owned("FailureCode").zip(members.owned("FailureMessage"));
+        Ok(failure.map(|(code, message)| Failure { code, message }))
+    }
+
+    fn write(value: &Option<Failure>, object: &mut ObjectWriter<'_>) {
+        if let Some(Failure { code, message }) = value {
+            object.text("FailureCode", code);
+            object.text("FailureMessage", message);
+        }
     }
 }
 
+/// The window that can be restored, and whether recovery is on.
+#[derive(Debug)]
+pub struct Recovery;
+
+impl Form<Option<RecoveryWindow>> for Recovery {
+    const SHAPE: Shape = RecoveryWindow::SHAPE;
+
+    fn read(json: Json<'_>, sender: Sender) -> Result<Option<Option<RecoveryWindow>>, WireError> {
+        let is_on = json.get("PointInTimeRecoveryStatus").and_then(Json::as_str) == Some("ENABLED");
+        if is_on { Ok(RecoveryWindow::read(json, sender)?.map(Some)) } else { Ok(Some(None)) }
+    }
+
+    fn write(value: &Option<RecoveryWindow>, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::start(out);
+        object.text("PointInTimeRecoveryStatus", if value.is_some() { "ENABLED" } else { "DISABLED" });
+        if let Some(window) = value {
+            window.write_members(&mut object);
+        }
+        object.end();
+    }
+}
+
+trees! {
+    Backup: description_to_json;
+}
+
 /// The body of DescribeBackup and DeleteBackup.
-#[must_use]
-pub fn description_to_json(backup: &Backup) -> Value {
+fn description_to_json(backup: &Backup) -> Value {
     let description = json!({
-        "BackupDetails": details(backup),
+        "BackupDetails": tree_of(&backup.details),
         "SourceTableDetails": source_details(&backup.table),
         "SourceTableFeatureDetails": feature_details(&backup.table.schema),
     });
@@ -117,35 +135,4 @@ fn feature_details(schema: &TableSchema) -> Value {
         "StreamDescription": tree_of(&schema.settings).remove("StreamSpecification"),
         "SSEDescription": schema.settings.encryption.is_some().then(|| json!({ "Status": "ENABLED", "SSEType": "KMS" })),
     }
-}
-
-/// The body of ListBackups.
-#[must_use]
-pub fn list_to_json(response: &ListBackupsResponse) -> Value {
-    object! {
-        "BackupSummaries": response.backups.iter().map(|backup| summary(backup, Some(&backup.table))).collect::<Value>(),
-        "LastEvaluatedBackupArn": response.last_evaluated_arn,
-    }
-}
-
-/// The body of both restores.
-#[must_use]
-pub fn restored_to_json(table: &TableDescription) -> Value {
-    json!({ "TableDescription": table_description::to_json(table) })
-}
-
-/// The body of UpdateContinuousBackups and DescribeContinuousBackups.
-#[must_use]
-pub fn window_to_json(window: Option<RecoveryWindow>) -> Value {
-    let recovery = match window {
-        None => json!({ "PointInTimeRecoveryStatus": "DISABLED" }),
-        Some(window) => json!({
-            "PointInTimeRecoveryStatus": "ENABLED",
-            "RecoveryPeriodInDays": window.period_days,
-            "EarliestRestorableDateTime": timestamp(window.earliest_ms),
-            "LatestRestorableDateTime": timestamp(window.latest_ms),
-        }),
-    };
-    let description = json!({ "ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": recovery });
-    json!({ "ContinuousBackupsDescription": description })
 }

@@ -4,7 +4,7 @@
 use super::capacity::{self, Units};
 use super::declared::*;
 use super::members::{self, AttributesToGet, Names};
-use super::write::{self, Context};
+use super::write::{self};
 use super::{answer, attribute_value, names};
 use crate::codec::json::document::List;
 use crate::codec::record::{BatchRows, Row};
@@ -342,19 +342,21 @@ fn write_one(write: &WriteRequest, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// Appends the body of the answer to a BatchWriteItem.
-pub fn write_response(response: &BatchWriteItemResponse, context: &Context, out: &mut Vec<u8>) {
-    let names = || context.named.iter().map(String::as_str);
-    let mut object = ObjectWriter::start_in(context, out);
-    let mut unprocessed = ObjectWriter::start(object.member("UnprocessedItems"));
-    for (name, writes) in names().zip(&response.unprocessed_items).filter(|(_, writes)| !writes.is_empty()) {
-        write::list(writes.iter(), unprocessed.member(name), write_one);
+/// The tables are those of the request: [`read_written`] is the other way.
+impl Body for BatchWriteItemResponse {
+    fn write_body(&self, context: &Context, out: &mut Vec<u8>) {
+        let names = || context.named.iter().map(String::as_str);
+        let mut object = ObjectWriter::start_in(context, out);
+        let mut unprocessed = ObjectWriter::start(object.member("UnprocessedItems"));
+        for (name, writes) in names().zip(&self.unprocessed_items).filter(|(_, writes)| !writes.is_empty()) {
+            write::list(writes.iter(), unprocessed.member(name), write_one);
+        }
+        unprocessed.end();
+        capacity::write_list(Units::Plain, names().zip(&self.consumed_capacity), &mut object);
+        let metrics = self.item_collection_metrics.iter().map(Vec::as_slice);
+        capacity::write_metrics_by_table(names().zip(metrics), &mut object);
+        object.end();
     }
-    unprocessed.end();
-    capacity::write_list(Units::Plain, names().zip(&response.consumed_capacity), &mut object);
-    let metrics = response.item_collection_metrics.iter().map(Vec::as_slice);
-    capacity::write_metrics_by_table(names().zip(metrics), &mut object);
-    object.end();
 }
 
 /// Reads the body of the answer to `request`.

@@ -25,9 +25,20 @@ impl Form<ConsumedCapacity> for Consumed {
     fn write(_: &ConsumedCapacity, _: &mut Vec<u8>) {}
 
     fn put(value: &ConsumedCapacity, name: &str, object: &mut ObjectWriter<'_>) {
-        let Some(indexes) = with_indexes(object.context.detail) else { return };
-        let shown = object.context.named.first().map_or("", String::as_str);
-        table(shown, value, (indexes, Units::Plain), object.member(name));
+        put_table(object.context.named.first().map_or("", String::as_str), value, name, object);
+    }
+}
+
+/// What was consumed of a table that the answer knows.
+impl Told for (TableName, ConsumedCapacity) {
+    fn put(&self, name: &str, object: &mut ObjectWriter<'_>) {
+        put_table(self.0.as_str(), &self.1, name, object);
+    }
+}
+
+fn put_table(table_name: &str, consumed: &ConsumedCapacity, member: &str, object: &mut ObjectWriter<'_>) {
+    if let Some(indexes) = with_indexes(object.context.detail) {
+        table(table_name, consumed, (indexes, Units::Plain), object.member(member));
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 pub use super::field::*;
 pub use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::write::Context;
+pub use super::write::Context;
 pub use super::write::ObjectWriter;
 use super::{answer as answers, members};
 pub use crate::codec::json::document::Json;
@@ -62,6 +62,36 @@ pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
     object.end();
 }
 
+/// What an operation answers with.
+pub trait Body {
+    /// Appends it as a body.
+    fn write_body(&self, context: &Context, out: &mut Vec<u8>);
+}
+
+impl<T: Declared> Body for T {
+    fn write_body(&self, context: &Context, out: &mut Vec<u8>) {
+        write(self, context, out);
+    }
+}
+
+/// The answer has no body.
+impl Body for () {
+    fn write_body(&self, _: &Context, _: &mut Vec<u8>) {}
+}
+
+/// Answers that are written as trees and that nothing here reads: another service is not asked for them.
+macro_rules! trees {
+    ($($answer:ty: $tree:expr;)*) => {
+        $(impl Body for $answer {
+            fn write_body(&self, _: &Context, out: &mut Vec<u8>) {
+                let tree: fn(&Self) -> serde_json::Value = $tree;
+                out.extend_from_slice(tree(self).to_string().as_bytes());
+            }
+        })*
+    };
+}
+pub(super) use trees;
+
 /// Appends the body of a request of which nothing but itself decides anything.
 pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
     write(request, &Context::PLAIN, out);
@@ -101,10 +131,22 @@ impl<T: Declared> Group<T> for Flat {
     }
 }
 
+/// What a member tells that follows from others.
+pub trait Told {
+    /// Writes the member of that name, if it is asked for.
+    fn put(&self, name: &str, object: &mut ObjectWriter<'_>);
+}
+
+impl<T: Field> Told for T {
+    fn put(&self, name: &str, object: &mut ObjectWriter<'_>) {
+        self.write(object.member(name));
+    }
+}
+
 /// Writes the member `name` of what follows from others, if there is any.
-pub fn put_told<S, T: Field>(of: &S, name: &str, told: impl Fn(&S) -> Option<T>, object: &mut ObjectWriter<'_>) {
+pub fn put_told<S, T: Told>(of: &S, name: &str, told: impl Fn(&S) -> Option<T>, object: &mut ObjectWriter<'_>) {
     if let Some(told) = told(of) {
-        told.write(object.member(name));
+        told.put(name, object);
     }
 }
 

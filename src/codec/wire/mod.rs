@@ -43,7 +43,7 @@ pub mod transactions;
 pub mod transfer;
 pub mod write;
 
-pub use declared::{Declared, answer, ask, request, write};
+pub use declared::{Body, Declared, answer, ask, request, write};
 pub use write::Context;
 
 #[cfg(test)]

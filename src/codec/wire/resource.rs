@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::declared::*;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::table_description::timestamp;
-use super::write::{self, object};
+use super::write;
 use super::{WireError, members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::api::StreamName;
@@ -103,29 +102,6 @@ impl Field for TableResource {
     }
 }
 
-/// The body of ListTagsOfResource.
-#[must_use]
-pub fn tags_to_json(tags: &[(String, String)]) -> Value {
-    json!({ "Tags": tags.iter().map(|(key, value)| json!({ "Key": key, "Value": value })).collect::<Value>() })
-}
-
-/// The body of PutResourcePolicy and DeleteResourcePolicy.
-#[must_use]
-pub fn revision_to_json(revision_id: Option<&str>) -> Value {
-    revision_id.map_or_else(|| json!({}), |id| json!({ "RevisionId": id }))
-}
-
-/// DescribeLimits and DescribeEndpoints have no members.
-impl Declared for () {
-    const STRUCTURE: &'static Structure = &Structure { name: "DescribeLimitsInput", members: &[] };
-
-    fn read_members(_: Members<'_>, _: Option<TableName>, _: Sender) -> Result<Self, WireError> {
-        Ok(())
-    }
-
-    fn write_members(&self, _: &mut ObjectWriter<'_>) {}
-}
-
 /// The body of DescribeEndpoints.
 #[must_use]
 pub fn endpoints_to_json(address: &str) -> Value {
@@ -137,60 +113,6 @@ insights!(wire);
 fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     names::control_table(members)?;
     members::constrained(json, structure).map(|()| None)
-}
-
-/// The answer of an update: what it begins.
-#[must_use]
-pub fn insights_updated_to_json(insights: &Insights) -> Value {
-    let status = match (insights.changed_ms, insights.is_enabled) {
-        // Nothing was to be disabled.
-        (None, _) => "DISABLED",
-        (_, true) => "ENABLING",
-        (_, false) => "DISABLING",
-    };
-    insights_shown(insights, status, None, None)
-}
-
-#[must_use]
-pub fn insights_to_json(insights: &Insights) -> Value {
-    insights_shown(insights, insights_status(insights), insights.is_enabled.then(|| insights_rules(insights)), insights.changed_ms)
-}
-
-#[must_use]
-pub fn insights_list_to_json(list: &[Insights]) -> Value {
-    let summary = |insights: &Insights| insights_shown(insights, insights_status(insights), None, None);
-    object! { "ContributorInsightsSummaries": list.iter().map(summary).collect::<Value>() }
-}
-
-fn insights_shown(insights: &Insights, status: &str, rules: Option<Vec<String>>, changed_ms: Option<u64>) -> Value {
-    object! {
-        "TableName": insights.target.table.as_str(),
-        "IndexName": insights.target.index.as_ref().map(IndexName::as_str),
-        "ContributorInsightsRuleList": rules,
-        "ContributorInsightsStatus": status,
-        "LastUpdateDateTime": changed_ms.map(timestamp),
-        "ContributorInsightsMode": insights.mode.filter(|_| insights.is_enabled).map(Word::word),
-    }
-}
-
-fn insights_status(insights: &Insights) -> &'static str {
-    if insights.is_enabled { "ENABLED" } else { "DISABLED" }
-}
-
-/// The rules that are kept: of partition keys, and of single items where there is a sort key; accessed and throttled most.
-fn insights_rules(insights: &Insights) -> Vec<String> {
-    let resource = match &insights.target.index {
-        Some(index) => format!("{}-{}", insights.target.table, index),
-        None => insights.target.table.to_string(),
-    };
-    let kinds: &[&str] = match (insights.mode, insights.has_sort_key) {
-        (Some(InsightsMode::ThrottledKeys), false) => &["PKT"],
-        (Some(InsightsMode::ThrottledKeys), true) => &["PKT", "SKT"],
-        (_, false) => &["PKC", "PKT"],
-        (_, true) => &["PKC", "PKT", "SKC", "SKT"],
-    };
-    let since = insights.changed_ms.unwrap_or_default();
-    kinds.iter().map(|kind| format!("DynamoDBContributorInsights-{kind}-{resource}-{since}")).collect()
 }
 
 const GLOBAL_TABLE_NAME: Member = Member::new("GlobalTableName", Shape::String).required().rules(NAME_RULES);

@@ -3,7 +3,6 @@
 use super::capacity::{self, Consumed, PlainUnits, Units};
 use super::declared::*;
 use super::transactions::Found;
-use super::write::Context;
 use super::{answer, members};
 use crate::model::AttributeValue;
 use crate::model::api::statements::statements;
@@ -46,7 +45,7 @@ impl Group<Values> for Parameters {
     }
 }
 
-/// Which table an answer is about, which only its capacity says: a request must have asked for that.
+/// Which table an answer is about, which only its capacity says, a request must have asked for that; and what was consumed.
 #[derive(Debug)]
 pub struct Charged;
 
@@ -56,9 +55,10 @@ impl Group<TableName> for Charged {
     }
 }
 
-/// Appends the body of the answer to an ExecuteStatement, which knows the table that the request's text is about.
-pub fn write_answer(response: &ExecuteStatementResponse, context: &Context, out: &mut Vec<u8>) {
-    write(response, &Context::of_table(response.table_name.as_str(), context.detail), out);
+impl Group<ConsumedCapacity> for Charged {
+    fn read(members: Members<'_>, sender: Sender) -> Result<ConsumedCapacity, WireError> {
+        Ok(optional::<_, Consumed>(members, "ConsumedCapacity", sender)?.unwrap_or_default())
+    }
 }
 
 impl Field for BatchStatementResponse {

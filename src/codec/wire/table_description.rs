@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::backup::Failed;
 use super::declared::tree_of;
+use super::field::{Group, Sender};
 use super::shape::Members;
 use super::write::object;
 use super::{answer, table_settings};
 use crate::codec::json::document::Json;
-use crate::model::api::common::Failure;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::tables::{ProjectionDefinition, ProjectionType};
 use crate::model::api::{IndexDescription, KeySchemaElement, StreamName, TableControl, TableDescription, TableStatus};
@@ -396,12 +397,11 @@ fn history(members: Members<'_>) -> ThroughputHistory {
 }
 
 fn restored(members: Members<'_>) -> RestoreSummary {
-    let failure = members.owned("FailureCode").zip(members.owned("FailureMessage"));
     RestoreSummary {
         source_backup_arn: members.owned("SourceBackupArn"),
         source_table_arn: members.owned("SourceTableArn").unwrap_or_default(),
         restore_ms: members.time_ms("RestoreDateTime").unwrap_or(0),
         is_in_progress: members.boolean("RestoreInProgress").unwrap_or(false),
-        failure: failure.map(|(code, message)| Failure { code, message }),
+        failure: Failed::read(members, Sender::Service).unwrap_or_default(),
     }
 }

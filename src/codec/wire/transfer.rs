@@ -15,25 +15,29 @@ use crate::model::error::{RecoveryError, ResourceError};
 transfer!(wire);
 
 const SSE_ALGORITHM: Member = Member::new("S3SseAlgorithm", Shape::String).rules(&[Rule::OneOf(&["AES256", "KMS"])]);
-const BUCKET: Member = Member::new("S3Bucket", Shape::String).required().rules(&[Rule::LengthMax(255)]);
 
-/// ExportTableToPointInTime.
-///
-/// # Errors
-/// Types, constraints, the bucket, the ARN; what does not go together.
-pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
-    // Descriptions repeat members that nothing here reads.
-    Ok(ExportRequest { echo: json.to_string(), ..super::request(json)? })
+/// The request's own text: descriptions repeat members that nothing here reads.
+#[derive(Debug)]
+pub struct Whole;
+
+impl Group<String> for Whole {
+    fn read(members: Members<'_>, _: Sender) -> Result<String, WireError> {
+        Ok(members.text())
+    }
 }
 
 fn check_export(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     members::constrained(json, structure)?;
-    bucket(members).map(|_| None)
+    members.get("S3Bucket").map(|name| Bucket::read(name, Sender::Client)).transpose()?;
+    Ok(None)
 }
 
 forms! {
     /// An empty text is as none.
     NotEmpty of String, Shape::String, &[], |json, sender| Ok(String::read(json, sender)?.filter(|text| !text.is_empty()));
+    Bucket of String, Shape::String, &[], |json, _| json.as_str().map(bucket).transpose();
+    /// A column of CSV.
+    Header of String, Shape::String, &[Rule::LengthMin(1), Rule::LengthMax(65536)], Plain::read;
 }
 
 static WINDOW: Structure = Structure {
@@ -82,8 +86,7 @@ fn window(members: Members<'_>) -> Result<Option<WindowRequest>, RecoveryError> 
 }
 
 /// `^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$`: no name that could leave the directory of buckets.
-fn bucket(members: Members<'_>) -> Result<String, WireError> {
-    let name = members.string("S3Bucket").unwrap_or_default();
+fn bucket(name: &str) -> Result<String, WireError> {
     let inner = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
     let ends = [name.bytes().next(), name.bytes().next_back()];
     if name.len() < 2 || !inner || !ends.iter().flatten().all(u8::is_ascii_alphanumeric) {
@@ -136,64 +139,42 @@ fn of_token(token: &str) -> Result<String, ResourceError> {
     Ok(text.trim_end_matches('\0').to_owned())
 }
 
-static IMPORT: Structure = Structure {
-    name: "ImportTableInput",
-    members: &[
-        Member::new("ClientToken", Shape::String),
-        Member::new(
-            "S3BucketSource",
-            Shape::Structure(&Structure {
-                name: "S3BucketSource",
-                members: &[
-                    Member::new("S3BucketOwner", Shape::String),
-                    BUCKET,
-                    Member::new("S3KeyPrefix", Shape::String).rules(&[Rule::LengthMax(1024)]),
-                ],
-            }),
-        )
-        .required(),
-        Member::new("InputFormat", Shape::String).required().rules(&[Rule::OneOf(&["DYNAMODB_JSON", "ION", "CSV"])]),
-        Member::new("InputFormatOptions", Shape::Structure(&FORMAT_OPTIONS)),
-        Member::new("InputCompressionType", Shape::String).rules(&[Rule::OneOf(&["GZIP", "ZSTD", "NONE"])]),
-        Member::new("TableCreationParameters", CreateTableRequest::SHAPE).required(),
-    ],
-};
-static FORMAT_OPTIONS: Structure = Structure {
-    name: "InputFormatOptions",
-    members: &[Member::new(
-        "Csv",
-        Shape::Structure(&Structure {
-            name: "CsvOptions",
-            members: &[
-                Member::new("Delimiter", Shape::String).rules(&[Rule::OneOf(&[",", "\t", ":", ";", "|", " "])]),
-                Member::new("HeaderList", Shape::List(&HEADER)).rules(&[Rule::LengthMin(1), Rule::LengthMax(255)]),
-            ],
-        }),
-    )],
-};
-static HEADER: Element = Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(65536)] };
+/// The table to be made, as CreateTable is asked for it.
+#[derive(Debug)]
+pub struct NewTable;
 
-/// ImportTable.
-///
-/// # Errors
-/// Types, constraints, those of the table's definition; what is not supported.
-pub fn import_request(json: Json<'_>) -> Result<ImportRequest, WireError> {
-    let members = members::typed(json, &IMPORT)?;
-    members::constrained(json, &IMPORT)?;
-    let source = members.structure("S3BucketSource").ok_or(WireError::NotAnObject)?;
-    let options = members.structure("InputFormatOptions").and_then(|options| options.structure("Csv"));
-    let header = options.and_then(|csv| csv.list("HeaderList"));
-    Ok(ImportRequest {
-        table: super::request(members.get("TableCreationParameters").ok_or(WireError::NotAnObject)?)?,
-        bucket: bucket(source)?,
-        prefix: source.owned("S3KeyPrefix"),
-        format: members.word("InputFormat").unwrap_or(InputFormat::DynamoDbJson),
-        compression: members.word("InputCompressionType").unwrap_or(Compression::None),
-        delimiter: options.and_then(|csv| csv.string("Delimiter")).and_then(|text| text.bytes().next()).unwrap_or(b','),
-        header: header.map(|names| names.filter_map(Json::as_str).map(str::to_owned).collect()),
-        client_token: members.owned("ClientToken"),
-        echo: json.to_string(),
-    })
+impl Group<CreateTableRequest> for NewTable {
+    fn read(members: Members<'_>, _: Sender) -> Result<CreateTableRequest, WireError> {
+        request(members.get("TableCreationParameters").ok_or(WireError::NotAnObject)?)
+    }
+
+    fn write(value: &CreateTableRequest, object: &mut ObjectWriter<'_>) {
+        value.write(object.member("TableCreationParameters"));
+    }
+}
+
+/// What stands between the columns of CSV: one character.
+#[derive(Debug)]
+pub struct Delimiter;
+
+impl Form<u8> for Delimiter {
+    const SHAPE: Shape = Shape::String;
+    const RULES: &'static [Rule] = &[Rule::OneOf(&[",", "\t", ":", ";", "|", " "])];
+
+    fn read(json: Json<'_>, _: Sender) -> Result<Option<u8>, WireError> {
+        Ok(json.as_str().and_then(|text| text.bytes().next()))
+    }
+
+    fn write(value: &u8, out: &mut Vec<u8>) {
+        string(char::from(*value).encode_utf8(&mut [0; 2]), out);
+    }
+}
+
+trees! {
+    Export: export_to_json;
+    ListTransfersResponse<Export>: exports_to_json;
+    Import: |import| json!({ "ImportTableDescription": described(import, true) });
+    ListTransfersResponse<Import>: imports_to_json;
 }
 
 /// The table's ARN within an export's or import's.
@@ -211,8 +192,7 @@ fn request_of(echo: &str) -> Value {
 }
 
 /// The body of ExportTableToPointInTime and DescribeExport.
-#[must_use]
-pub fn export_to_json(export: &Export) -> Value {
+fn export_to_json(export: &Export) -> Value {
     let request = request_of(&export.echo);
     let window = export.window.as_ref().map(|window| {
         json!({
@@ -249,8 +229,7 @@ pub fn export_to_json(export: &Export) -> Value {
 }
 
 /// The body of ListExports.
-#[must_use]
-pub fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
+fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
     let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.word(), "ExportType": of.type_text() });
     object! {
         "ExportSummaries": response.transfers.iter().map(summary).collect::<Value>(),
@@ -258,15 +237,8 @@ pub fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
     }
 }
 
-/// The body of ImportTable and DescribeImport.
-#[must_use]
-pub fn import_to_json(import: &Import) -> Value {
-    json!({ "ImportTableDescription": described(import, true) })
-}
-
 /// The body of ListImports.
-#[must_use]
-pub fn imports_to_json(response: &ListTransfersResponse<Import>) -> Value {
+fn imports_to_json(response: &ListTransfersResponse<Import>) -> Value {
     object! {
         "ImportSummaryList": response.transfers.iter().map(|import| described(import, false)).collect::<Value>(),
         "NextToken": response.next.as_deref().map(token),
@@ -303,7 +275,6 @@ fn described(import: &Import, is_whole: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::json::document::Document;
 
     #[test]
     fn tokens_round_trip() {
@@ -317,8 +288,7 @@ mod tests {
     #[test]
     fn bucket_names_stay_in_their_directory() {
         for (name, is_good) in [("a.b-c_d", true), ("ab", true), ("..", false), ("a/b", false), (".a", false), ("a", false)] {
-            let body = json!({ "S3Bucket": name });
-            assert_eq!(Members::of(Document::of(&body).root()).is_some_and(|members| bucket(members).is_ok()), is_good, "{name}");
+            assert_eq!(bucket(name).is_ok(), is_good, "{name}");
         }
     }
 }

@@ -3,15 +3,14 @@
 //! Requests ask for what was consumed, asked or not: whoever is in front counts it. A precondition is none of the API: who has one makes
 //! a condition of it first.
 
+mod requests;
+
 use std::fmt;
 use std::sync::OnceLock;
 
 use super::service::Service;
-use super::shards::{self, Streams};
 use crate::codec::digest::{Digest, digest};
 use crate::codec::json::document::Json;
-use crate::codec::json::edit;
-use crate::codec::wire::items::ASKED_AGAIN;
 use crate::codec::wire::{self, Declared, answer, batches, pages, table_description};
 use crate::database::bounded::OfEntries;
 use crate::database::pool::{Pool, WithoutThread};
@@ -22,12 +21,7 @@ use crate::model::api::operation::{Way, operations};
 use crate::model::api::*;
 use crate::model::arn;
 use crate::model::clock::{Clock, SystemClock};
-use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
-use crate::model::layout::MeteredOperation;
-
-/// What a request with a precondition is told.
-const PRECONDITION: Error =
-    Error::Unavailable("another service knows no versions of items: a precondition must become a condition");
+use crate::model::error::QueryError;
 
 /// So many writes are on their way at once; others wait for one of them.
 const WORKERS_MAX: usize = 16;
@@ -153,14 +147,6 @@ impl Client {
         }
         Ok(page)
     }
-
-    /// Refuses to delete a table that has an item. One that is put meanwhile is deleted with it: the service has no such condition.
-    fn check_empty(&self, table: &TableName) -> Result<(), Error> {
-        let look = ScanRequest { limit: Some(1), consistent_read: true, ..ScanRequest::new(table.clone()) };
-        let page = self.scan_rows(&look, &mut |_| {})?;
-        let is_empty = page.scanned_count == 0 && page.last_evaluated_key.is_none();
-        if is_empty { Ok(()) } else { Err(InUseError::HasItems(table.to_string()).into()) }
-    }
 }
 
 /// A page goes on behind the item that it starts after: with it again, who goes on after the last item that was shown would never end.
@@ -178,34 +164,39 @@ fn check(fault: Option<Box<Error>>) -> Result<(), Error> {
     fault.map_or(Ok(()), |fault| Err(*fault))
 }
 
-fn check_precondition(precondition: Option<Precondition>) -> Result<(), Error> {
-    if precondition.is_some() { Err(PRECONDITION) } else { Ok(()) }
-}
-
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
-/// What is not made here.
-macro_rules! unavailable {
-    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
-        fn unavailable(call: &Call) -> Error {
-            Error::Unavailable(match call {
-                $(Call::$name(..) => {
-                    concat!(stringify!($name), " is not made through a remote mount; use the service's own tools for it")
-                })*
-            })
+/// How each operation is asked for, as its row says.
+macro_rules! ask {
+    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
+        fn ask(client: &Client, call: Call) {
+            match call { $(Call::$name(request, done) => done.tell(ask!(@$elsewhere client, $name, $method, request)),)* }
         }
     };
+    (@Asked $client:ident, $name:ident, $method:ident, $request:ident) => { $client.declared(stringify!($name), &$request) };
+    (@Charged $client:ident, $name:ident, $method:ident, $request:ident) => {{
+        let mut request = $request;
+        request.return_consumed_capacity = DETAIL;
+        $client.declared(stringify!($name), &request)
+    }};
+    (@Own $client:ident, $name:ident, $method:ident, $request:ident) => { requests::$method($client, $request) };
+    (@Unasked $client:ident, $name:ident, $method:ident, $request:ident) => {{
+        let _ = $request;
+        Err(Error::Unavailable(concat!(
+            stringify!($name), " is not made through a remote mount; use the service's own tools for it"
+        )))
+    }};
 }
-operations!(unavailable);
+operations!(ask);
 
 impl Database for Client {
     /// A write is made where it holds nobody.
     fn start(&self, call: Call) {
         match call.way() {
-            Way::Reads | Way::Controls | Way::Passes => self.ask(call),
+            Way::Reads | Way::Controls | Way::Passes => ask(self, call),
             Way::Writes => {
                 let client = self.clone();
-                self.shared.workers.run(Box::new(move || client.ask(call)));
+                self.shared.workers.run(Box::new(move || ask(&client, call)));
             }
         }
     }
@@ -249,214 +240,6 @@ impl Database for Client {
 
     fn is_elsewhere(&self) -> bool {
         true
-    }
-}
-
-impl Client {
-    fn ask(&self, call: Call) {
-        match call {
-            Call::GetItem(request, done) => done.tell(self.get_item(request)),
-            Call::PutItem(request, done) => done.tell(
-                check_precondition(request.precondition)
-                    .and_then(|()| self.declared("PutItem", &PutItemRequest { return_consumed_capacity: DETAIL, ..request })),
-            ),
-            Call::UpdateItem(request, done) => done.tell(self.update_item(request)),
-            Call::DeleteItem(request, done) => done.tell(self.delete_item(request)),
-            Call::BatchWriteItem(request, done) => done.tell(self.batch_write_item(request)),
-            Call::TransactGetItems(request, done) => done.tell(self.transact_get_items(request)),
-            Call::TransactWriteItems(request, done) => done.tell(self.transact_write_items(request)),
-            Call::ExecuteStatement(request, done) => {
-                let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
-                done.tell(self.declared("ExecuteStatement", &request));
-            }
-            Call::BatchExecuteStatement(request, done) => done.tell(self.batch_execute_statement(request)),
-            Call::ExecuteTransaction(request, done) => {
-                let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
-                done.tell(self.declared("ExecuteTransaction", &request));
-            }
-            Call::GetRecords(request, done) => done.tell(shards::records(&AsTold(self), request)),
-            Call::GetShardIterator(request, done) => done.tell(shards::iterator(&AsTold(self), request)),
-            Call::DescribeStream(request, done) => done.tell(shards::describe(&AsTold(self), &request)),
-            Call::ListStreams(request, done) => done.tell(self.list_streams(request)),
-            Call::DescribeTable(request, done) => done.tell(self.describe_table(request)),
-            Call::ListTables(request, done) => done.tell(self.list_tables(request)),
-            Call::CreateTable(request, done) => done.tell(self.create_table(request)),
-            Call::UpdateTable(request, done) => done.tell(self.update_table(request)),
-            Call::DeleteTable(request, done) => done.tell(self.delete_table(request)),
-            Call::DescribeTimeToLive(request, done) => done.tell(self.declared("DescribeTimeToLive", &request)),
-            Call::UpdateTimeToLive(request, done) => done.tell(self.declared("UpdateTimeToLive", &request)),
-            Call::Verbatim(request, done) => done.tell(self.pass(&request)),
-            call => {
-                let error = unavailable(&call);
-                call.refuse(error);
-            }
-        }
-    }
-
-    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        let answer = self.ask_table("CreateTable", &request, (&request.table_name, "TableDescription"));
-        answer.map(|table_description| CreateTableResponse { table_description }).map_err(|error| match error {
-            // Each service has its own words for it.
-            Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
-                Error::TableAlreadyExists(request.table_name.to_string())
-            }
-            error => error,
-        })
-    }
-
-    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
-        let table = self.ask_table("DescribeTable", &request, (&request.table_name, "Table"))?;
-        Ok(DescribeTableResponse { table })
-    }
-
-    fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        let page: ListTablesResponse = self.declared("ListTables", &request)?;
-        if let Some(last) = &page.last_evaluated_table_name {
-            self.shared.chains.follow(request.exclusive_start_table_name.map(String::into_bytes), last.as_bytes())?;
-        }
-        Ok(page)
-    }
-
-    fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
-        // The answer has neither keys nor indexes.
-        let before = self.describe_table(DescribeTableRequest { table_name: request.table_name.clone() })?.table;
-        if request.only_if_empty {
-            self.check_empty(&request.table_name)?;
-        }
-        let table_description = self.call(
-            "DeleteTable",
-            |out| wire::ask(&request, out),
-            |json| Ok(table_description::read_going(answer::structure(answer::members(json)?, "TableDescription")?, before)),
-        )?;
-        Ok(DeleteTableResponse { table_description })
-    }
-
-    fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
-        let request = GetItemRequest { return_consumed_capacity: DETAIL, ..request };
-        let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
-        let answer: GetItemResponse = self.declared("GetItem", &request)?;
-        answer.item.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
-        Ok(answer)
-    }
-
-    fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
-        check_precondition(request.precondition)?;
-        let is_asked = request.return_values == ReturnValues::AllOld;
-        // Whether there was an item is known by its attributes, which cost nothing.
-        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, return_consumed_capacity: DETAIL, ..request };
-        let answer: DeleteItemResponse = self.declared("DeleteItem", &request)?;
-        Ok(DeleteItemResponse { attributes: answer.attributes.filter(|_| is_asked), ..answer })
-    }
-
-    fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
-        check_precondition(request.precondition)?;
-        let request = UpdateItemRequest { return_consumed_capacity: DETAIL, ..request };
-        let is_whole = request.return_values == UpdateReturnValues::AllNew;
-        let answer: UpdateItemResponse = self.declared("UpdateItem", &request)?;
-        answer.attributes.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
-        Ok(answer)
-    }
-
-    fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
-        let request = BatchWriteItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("BatchWriteItem", |out| wire::ask(&request, out), |json| batches::read_written(json, &request))
-    }
-
-    fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
-        check(request.fault.clone())?;
-        let request = TransactGetItemsRequest { return_consumed_capacity: DETAIL, ..request };
-        let answer: TransactGetItemsResponse = self.declared("TransactGetItems", &request)?;
-        if answer.responses.len() != request.transact_items.len() {
-            return Err(answer::unreadable("it has not one response for each item"));
-        }
-        for (get, item) in request.transact_items.iter().zip(&answer.responses) {
-            item.iter().try_for_each(|item| answer::check_key(item, &get.key, get.projection_expression.is_none()))?;
-        }
-        Ok(answer)
-    }
-
-    fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
-        check(request.fault.clone())?;
-        request.transact_items.iter().try_for_each(|write| check_precondition(write.precondition))?;
-        let request = TransactWriteItemsRequest { return_consumed_capacity: DETAIL, ..request };
-        self.declared("TransactWriteItems", &request)
-    }
-
-    fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
-        if request.has_replicas {
-            return Err(Error::Unavailable(
-                "replicas are not changed through a remote mount; use the service's own tools for them",
-            ));
-        }
-        let table_description = self.ask_table("UpdateTable", &request, (&request.table_name, "TableDescription"))?;
-        Ok(UpdateTableResponse { table_description })
-    }
-
-    fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-        let home = request.exclusive_start.as_ref().map(|stream| self.home(&stream.table_name)).transpose()?.unwrap_or_default();
-        self.call(
-            "ListStreams",
-            |out| wire::write(&request, &wire::Context { home, ..wire::Context::PLAIN }, out),
-            |json| {
-                let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
-                first.into_iter().for_each(|stream| self.learn(stream, "StreamArn"));
-                wire::answer(json)
-            },
-        )
-    }
-
-    fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
-        let faults: Vec<_> = request.statements.iter().map(|one| one.parameters.as_ref().err().cloned()).collect();
-        // A bad one is its own failure, and cannot be sent.
-        let statements: Vec<_> = request.statements.into_iter().filter(|one| one.parameters.is_ok()).collect();
-        let request = BatchExecuteStatementRequest { statements, return_consumed_capacity: DETAIL };
-        let answer = match request.statements.len() {
-            0 => BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() },
-            _ => self.declared("BatchExecuteStatement", &request)?,
-        };
-        let mut sent = answer.responses.into_iter();
-        let of = |fault: Option<ValueError>| match fault {
-            Some(fault) => Some(BatchStatementResponse { table_name: None, outcome: Err(fault.into()) }),
-            None => sent.next(),
-        };
-        Ok(BatchExecuteStatementResponse { responses: faults.into_iter().filter_map(of).collect(), ..answer })
-    }
-}
-
-impl Client {
-    /// A request in its caller's words. What was consumed is asked for; who did not ask is not told.
-    fn pass(&self, request: &VerbatimRequest) -> Result<Vec<u8>, Error> {
-        let VerbatimRequest { operation, body } = request;
-        let is_charged = MeteredOperation::ALL.iter().any(|known| known.name() == *operation);
-        let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
-        let answer = self.shared.service.call(operation, asking.as_deref().unwrap_or(body))?;
-        // Of operations that tell nothing it is empty.
-        if answer.bytes() > 0 && !answer.is_json() {
-            return Err(answer::unreadable("it is no JSON"));
-        }
-        let mut told = answer.into_text();
-        if asking.is_some() {
-            told = edit::without(&told, "ConsumedCapacity");
-        }
-        let is_marked = *operation == "DeleteItem" && memchr::memmem::find(&told, ASKED_AGAIN.as_bytes()).is_some();
-        Ok(if is_marked { edit::without(&told, ASKED_AGAIN) } else { told })
-    }
-}
-
-/// Streams with the shards that the service has.
-struct AsTold<'c>(&'c Client);
-
-impl Streams for AsTold<'_> {
-    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        self.0.of_stream("DescribeStream", &request.stream, &request)
-    }
-
-    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        self.0.of_stream("GetShardIterator", &request.stream, &request)
-    }
-
-    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        self.0.declared("GetRecords", &request)
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     buckets::{self, beside},
     changes::ChangedItem,
 };
-use crate::codec::{calendar, digest, dynamodb_json, json::document::Document, wire::transfer};
+use crate::codec::{calendar, digest, dynamodb_json, json::document::Document, wire};
 use crate::engine::{
     account::{AccountRecord, ExportRecord},
     purge,
@@ -25,7 +25,7 @@ use crate::model::{
     KeySchema, Word,
     api::{
         common::Failure,
-        transfer::{Export, ExportFilter, ExportFormat, ExportView, ExportWindow, ION},
+        transfer::{Export, ExportFilter, ExportFormat, ExportRequest, ExportView, ExportWindow, ION},
     },
     arn,
     error::{QueryError, expression::ExpressionParameter},
@@ -233,7 +233,7 @@ type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
 fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
     const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
     let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
-    let request = transfer::export_request(json.root()).map_err(|_| DAMAGED)?;
+    let request = wire::request::<ExportRequest>(json.root()).map_err(|_| DAMAGED)?;
     Ok(Selected::parse(&request.filter)?)
 }
 

@@ -9,7 +9,7 @@ use super::{
     ending::failure_of,
     import_files::Line,
 };
-use crate::codec::{json::document::Document, wire::transfer::import_request};
+use crate::codec::{json::document::Document, wire};
 use crate::engine::{
     account::{AccountRecord, ImportRecord},
     base::table_definition::build_schema,
@@ -60,7 +60,7 @@ struct Waiting {
 fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
     const DAMAGED: StoreError = StoreError::Corrupt("an import's request");
     let json = Document::parse(import.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
-    let request = import_request(json.root()).map_err(|_| DAMAGED)?;
+    let request = wire::request::<ImportRequest>(json.root()).map_err(|_| DAMAGED)?;
     let schema = build_schema(request.table.clone())?;
     let root = buckets::root(shared)?.to_owned();
     let id = import.arn.rsplit('/').next().unwrap_or_default();
@@ -73,12 +73,12 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
         table: schema.name.clone(),
         import: Import { processed_bytes: 0, processed_items: 0, imported_items: 0, errors: 0, ..import },
         log: log.join("error"),
-        bucket: request.bucket.clone(),
+        bucket: request.source.bucket.clone(),
         waiting: Vec::new(),
         waiting_bytes: 0,
     };
-    let bucket = root.join(&request.bucket);
-    let failure = match buckets::files(&bucket, request.prefix.as_deref().unwrap_or_default()) {
+    let bucket = root.join(&request.source.bucket);
+    let failure = match buckets::files(&bucket, request.source.prefix.as_deref().unwrap_or_default()) {
         Err(_) => Some(Failure { code: NO_BUCKET.to_owned(), message: "The specified bucket does not exist".to_owned() }),
         Ok(files) => match running.read_files(&request, &schema, files) {
             Err(error @ Error::Store(StoreError::NoSpace)) => Some(failure_of(&error)),

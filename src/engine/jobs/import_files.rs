@@ -125,10 +125,10 @@ fn read_rows(
     schema: &TableSchema,
     take: &mut dyn FnMut(Line) -> bool,
 ) -> io::Result<()> {
-    let mut rows = Rows::new(BufReader::new(reader), request.delimiter);
+    let mut rows = Rows::new(BufReader::new(reader), request.options.csv.delimiter.unwrap_or(b','));
     let types: Vec<(String, KeyAttributeType)> =
         schema.attribute_definitions().into_iter().map(|of| (of.name, of.attribute_type)).collect();
-    let header: Vec<String> = match &request.header {
+    let header: Vec<String> = match &request.options.csv.header {
         Some(names) => names.clone(),
         None => match rows.next()? {
             None => return Ok(()),

@@ -4,23 +4,32 @@
 
 use crate::engine::{account, runtime::prelude::*};
 use crate::model::{
-    api::resource::{Insights, InsightsMode, InsightsTarget, ListInsightsRequest, UpdateInsightsRequest},
+    api::resource::{
+        Insights, InsightsMode, InsightsStatus, InsightsTarget, ListInsightsRequest, ListInsightsResponse, ToldInsights,
+        UpdateInsightsRequest,
+    },
     error::NotFoundError,
 };
 
 impl Engine {
-    /// Switches contributor insights on or off; what was off stays as it was.
+    /// Switches contributor insights on or off; what was off stays as it was. Told is what that begins.
     ///
     /// # Errors
     /// `TableNotFound`, `NotFound` for an index; those of the store.
-    pub fn update_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
+    pub fn update_insights(&self, request: UpdateInsightsRequest) -> Result<ToldInsights, Error> {
         let updated = self.write_insights(request)?;
         let view = self.view()?;
         let (table, source) = found(view.table(&updated.target.table)?, &updated.target)?;
         // One that enables and one that disables at the same time: what was committed last counts.
         let meter = view.meter().source(view.read(), &table, source)?;
         meter.count_items(account::counts_items(view.read(), &table, source)?);
-        Ok(updated)
+        let status = match (updated.changed_ms, updated.is_enabled) {
+            // Nothing was to be disabled.
+            (None, _) => InsightsStatus::Disabled,
+            (_, true) => InsightsStatus::Enabling,
+            (_, false) => InsightsStatus::Disabling,
+        };
+        Ok(told(updated, status))
     }
 
     fn write_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
@@ -39,9 +48,18 @@ impl Engine {
         })
     }
 
+    /// What is kept of a table or index, with its rules where they are enabled.
+    ///
     /// # Errors
     /// `TableNotFound`, `NotFound` for an index; those of the store.
-    pub fn describe_insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
+    pub fn describe_insights(&self, target: &InsightsTarget) -> Result<ToldInsights, Error> {
+        let insights = self.insights(target)?;
+        let status = if insights.is_enabled { InsightsStatus::Enabled } else { InsightsStatus::Disabled };
+        let (rules, changed_ms) = (insights.is_enabled.then(|| rules(&insights)), insights.changed_ms);
+        Ok(ToldInsights { rules, changed_ms, ..told(insights, status) })
+    }
+
+    fn insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
         let view = self.view()?;
         let (table, source) = found(view.table(&target.table)?, target)?;
         Ok(account::read_insights(view.read(), target.clone(), (&table, source))?)
@@ -51,21 +69,43 @@ impl Engine {
     ///
     /// # Errors
     /// `TableNotFound`; those of the store.
-    pub fn list_insights(&self, request: &ListInsightsRequest) -> Result<Vec<Insights>, Error> {
+    pub fn list_insights(&self, request: &ListInsightsRequest) -> Result<ListInsightsResponse, Error> {
         let view = self.view()?;
         let names = request.table.as_ref().map_or_else(|| catalog::all_tables(view.read()), |name| Ok(vec![name.clone()]))?;
-        let mut list = Vec::new();
+        let mut summaries = Vec::new();
         for name in names {
             let base = InsightsTarget { table: name.clone(), index: None };
             let (entry, _) = found(view.table(&name)?, &base)?;
             let indexes = entry.indexes().map(|(index, _)| InsightsTarget { table: name.clone(), index: Some(index.name.clone()) });
             for target in std::iter::once(base).chain(indexes) {
-                list.push(self.describe_insights(&target)?);
+                let insights = Some(self.insights(&target)?).filter(|insights| insights.is_enabled);
+                summaries.extend(insights.map(|insights| told(insights, InsightsStatus::Enabled)));
             }
         }
-        list.retain(|insights| insights.is_enabled);
-        Ok(list)
+        Ok(ListInsightsResponse { summaries })
     }
+}
+
+/// What all answers tell.
+fn told(insights: Insights, status: InsightsStatus) -> ToldInsights {
+    let mode = insights.mode.filter(|_| insights.is_enabled);
+    ToldInsights { target: insights.target, rules: None, status, changed_ms: None, mode }
+}
+
+/// The rules that are kept: of partition keys, and of single items where there is a sort key; accessed and throttled most.
+fn rules(insights: &Insights) -> Vec<String> {
+    let resource = match &insights.target.index {
+        Some(index) => format!("{}-{}", insights.target.table, index),
+        None => insights.target.table.to_string(),
+    };
+    let kinds: &[&str] = match (insights.mode, insights.has_sort_key) {
+        (Some(InsightsMode::ThrottledKeys), false) => &["PKT"],
+        (Some(InsightsMode::ThrottledKeys), true) => &["PKT", "SKT"],
+        (_, false) => &["PKC", "PKT"],
+        (_, true) => &["PKC", "PKT", "SKC", "SKT"],
+    };
+    let since = insights.changed_ms.unwrap_or_default();
+    kinds.iter().map(|kind| format!("DynamoDBContributorInsights-{kind}-{resource}-{since}")).collect()
 }
 
 /// The table, and the source that is meant in it.

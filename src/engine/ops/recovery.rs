@@ -15,9 +15,10 @@ use crate::engine::{
 };
 use crate::model::{
     api::{
+        DescribeTableRequest,
         backup::{
-            Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow,
-            UpdateContinuousBackupsRequest,
+            Backup, BackupDetails, BackupRequest, BackupStatus, BackupSummary, BackupType, ContinuousBackups, CreateBackupRequest,
+            CreateBackupResponse, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, UpdateContinuousBackupsRequest,
         },
         table_control::PointInTimeRecovery,
     },
@@ -58,17 +59,18 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn create_backup(&self, request: CreateBackupRequest) -> Result<Backup, Error> {
-        self.submit_with_job(move |transaction| create(transaction, &request))
+    pub fn create_backup(&self, request: CreateBackupRequest) -> Result<CreateBackupResponse, Error> {
+        let backup = self.submit_with_job(move |transaction| create(transaction, &request))?;
+        Ok(CreateBackupResponse { details: backup.details })
     }
 
     /// A backup with the table as it was.
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn describe_backup(&self, arn: &str) -> Result<Backup, Error> {
+    pub fn describe_backup(&self, request: &BackupRequest) -> Result<Backup, Error> {
         let view = self.view()?;
-        let record = BackupRecord::known(view.read(), arn, RecoveryError::BackupNotFound)?;
+        let record = BackupRecord::known(view.read(), &request.backup_arn, RecoveryError::BackupNotFound)?;
         Ok(backup(view.read(), &record)?)
     }
 
@@ -87,9 +89,9 @@ impl Engine {
                 && request.upper_ms.is_none_or(|upper| record.created_ms < upper)
         };
         let (backups, has_more) = BackupRecord::page(view.read(), request.exclusive_start_arn.as_deref(), limit, |record| {
-            fits(&record).then(|| backup(view.read(), &record)).transpose()
+            fits(&record).then(|| Ok(summary(backup(view.read(), &record)?))).transpose()
         })?;
-        let last_evaluated_arn = backups.last().filter(|_| has_more).map(|backup| backup.arn.clone());
+        let last_evaluated_arn = backups.last().filter(|_| has_more).map(|backup| backup.details.arn.clone());
         Ok(ListBackupsResponse { backups, last_evaluated_arn })
     }
 
@@ -97,8 +99,8 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn delete_backup(&self, arn: String) -> Result<Backup, Error> {
-        let (backup, source) = self.shared.submit_and_wait(move |transaction| delete(transaction, &arn))?;
+    pub fn delete_backup(&self, request: BackupRequest) -> Result<Backup, Error> {
+        let (backup, source) = self.shared.submit_and_wait(move |transaction| delete(transaction, &request.backup_arn))?;
         purge::start(Arc::clone(&self.shared), source);
         Ok(backup)
     }
@@ -114,16 +116,20 @@ fn backup(read: &dyn Read, record: &BackupRecord) -> Result<Backup, StoreError> 
     };
     table.item_count = items;
     table.table_size_bytes = bytes + items * ENTRY_OVERHEAD_BYTES;
-    Ok(Backup {
+    let details = BackupDetails {
         arn: record.arn.clone(),
         name: record.name.clone(),
-        status: record.status,
-        created_ms: record.created_ms,
         size_bytes: table.table_size_bytes,
-        is_system: record.is_system,
+        status: record.status,
+        backup_type: if record.is_system { BackupType::System } else { BackupType::User },
+        created_ms: record.created_ms,
         failure: record.failure.clone(),
-        table,
-    })
+    };
+    Ok(Backup { details, table })
+}
+
+fn summary(Backup { details, table }: Backup) -> BackupSummary {
+    BackupSummary { details, table_name: table.schema.name, table_id: table.table_id }
 }
 
 fn is_of_type(record: &BackupRecord, wanted: BackupType) -> bool {
@@ -179,11 +185,11 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const SECOND_MS: u64 = 1000;
 
 impl Engine {
-    /// Turns recovery on or off, or changes its period; the window now, if it is on.
+    /// Turns recovery on or off, or changes its period.
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn update_continuous_backups(&self, request: UpdateContinuousBackupsRequest) -> Result<Option<RecoveryWindow>, Error> {
+    pub fn update_continuous_backups(&self, request: UpdateContinuousBackupsRequest) -> Result<ContinuousBackups, Error> {
         self.submit_with_job(move |transaction| {
             let old = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
             let now_ms = transaction.now_ms();
@@ -197,7 +203,7 @@ impl Engine {
             });
             let new = transaction.change_table(&old, |new| new.control.recovery = recovery)?;
             let job = if old.control.recovery.is_some() { jobs::trim(transaction, &new)? } else { None };
-            Ok((window(&new, now_ms), job))
+            Ok((ContinuousBackups { window: window(&new, now_ms) }, job))
         })
     }
 
@@ -205,9 +211,9 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn describe_continuous_backups(&self, name: &TableName) -> Result<Option<RecoveryWindow>, Error> {
-        let table = table_of(self.table(name)?, name)?;
-        Ok(window(&table, self.shared.now_ms()))
+    pub fn describe_continuous_backups(&self, request: &DescribeTableRequest) -> Result<ContinuousBackups, Error> {
+        let table = table_of(self.table(&request.table_name)?, &request.table_name)?;
+        Ok(ContinuousBackups { window: window(&table, self.shared.now_ms()) })
     }
 }
 

@@ -8,8 +8,9 @@ use crate::model::{
     api::{
         operation::NeverUsedRequest,
         resource::{
-            DeletePolicyRequest, Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource,
-            TagResourceRequest, UntagResourceRequest,
+            DeletePolicyRequest, DeletePolicyResponse, DescribeLimitsRequest, Limits, ListTagsRequest, ListTagsResponse,
+            PolicyRequest, PutPolicyRequest, PutPolicyResponse, ResourcePolicy, TableResource, TagResourceRequest,
+            UntagResourceRequest,
         },
         table_control::{SavedQueries, SavedQueryChange, SavedQueryOutcome},
     },
@@ -22,7 +23,7 @@ impl Engine {
     ///
     /// # Errors
     /// None.
-    pub fn describe_limits(&self, (): &()) -> Result<Limits, Error> {
+    pub fn describe_limits(&self, _: &DescribeLimitsRequest) -> Result<Limits, Error> {
         Ok(Limits { account_units: ACCOUNT_CAPACITY_UNITS_MAX, table_units: TABLE_CAPACITY_UNITS_MAX })
     }
 }
@@ -70,9 +71,9 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound`; those of the store.
-    pub fn list_tags(&self, request: &ListTagsRequest) -> Result<Tags, Error> {
+    pub fn list_tags(&self, request: &ListTagsRequest) -> Result<ListTagsResponse, Error> {
         let entry = self.table(&request.resource.table_name)?;
-        Ok(found(entry, &request.resource)?.schema.settings.tags.clone())
+        Ok(ListTagsResponse { tags: found(entry, &request.resource)?.schema.settings.tags.clone() })
     }
 }
 
@@ -96,17 +97,17 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
-    pub fn put_policy(&self, request: PutPolicyRequest) -> Result<String, Error> {
+    pub fn put_policy(&self, request: PutPolicyRequest) -> Result<PutPolicyResponse, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let resource = &request.resource;
             let (table, old) = kept(transaction.read(), transaction.table(&resource.table_name)?, resource)?;
             expect(&old, request.expected_revision_id.as_deref(), resource)?;
             if old.text.as_ref() == Some(&request.policy) {
-                return Ok(old.revision.to_string());
+                return Ok(PutPolicyResponse { revision_id: old.revision.to_string() });
             }
             let revision = transaction.now_ms().max(old.revision + 1);
             keep(transaction, resource, table, StreamPolicy { text: Some(request.policy.clone()), revision })?;
-            Ok(revision.to_string())
+            Ok(PutPolicyResponse { revision_id: revision.to_string() })
         })
     }
 
@@ -125,17 +126,17 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
-    pub fn delete_policy(&self, request: DeletePolicyRequest) -> Result<Option<String>, Error> {
+    pub fn delete_policy(&self, request: DeletePolicyRequest) -> Result<DeletePolicyResponse, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let resource = &request.resource;
             let (table, old) = kept(transaction.read(), transaction.table(&resource.table_name)?, resource)?;
             expect(&old, request.expected_revision_id.as_deref(), resource)?;
-            if old.text.is_none() {
-                return Ok(None);
-            }
             let revision = old.revision;
-            keep(transaction, resource, table, StreamPolicy { text: None, revision })?;
-            Ok(Some(revision.to_string()))
+            let revision_id = old.text.is_some().then(|| revision.to_string());
+            if revision_id.is_some() {
+                keep(transaction, resource, table, StreamPolicy { text: None, revision })?;
+            }
+            Ok(DeletePolicyResponse { revision_id })
         })
     }
 }

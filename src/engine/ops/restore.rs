@@ -16,8 +16,7 @@ use crate::engine::{
 use crate::model::{
     TableSettings,
     api::{
-        TableDescription,
-        backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreToPointInTimeRequest},
+        backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreResponse, RestoreToPointInTimeRequest},
         table_control::RestoreSummary,
         tables::IndexDefinition,
     },
@@ -27,14 +26,14 @@ use crate::model::{
 };
 
 /// The table that a restore makes, and the job that fills it.
-type Restored = (TableDescription, Option<u32>);
+type Restored = (RestoreResponse, Option<u32>);
 
 impl Engine {
     /// Makes a table of a backup's items.
     ///
     /// # Errors
     /// `Recovery`, `Schema`; those of the store.
-    pub fn restore_from_backup(&self, request: RestoreFromBackupRequest) -> Result<TableDescription, Error> {
+    pub fn restore_from_backup(&self, request: RestoreFromBackupRequest) -> Result<RestoreResponse, Error> {
         self.submit_with_job(move |transaction| from_backup(transaction, &request))
     }
 
@@ -42,7 +41,7 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`, `Schema`; those of the store.
-    pub fn restore_to_point_in_time(&self, request: RestoreToPointInTimeRequest) -> Result<TableDescription, Error> {
+    pub fn restore_to_point_in_time(&self, request: RestoreToPointInTimeRequest) -> Result<RestoreResponse, Error> {
         self.submit_with_job(move |transaction| to_point_in_time(transaction, &request))
     }
 }
@@ -96,7 +95,8 @@ fn restore(
         Some(RestoreSummary { source_backup_arn, source_table_arn, restore_ms, is_in_progress, failure: None });
     transaction.replace_table(&entry)?;
     let job = jobs::add(transaction, Job::copy(from, to))?;
-    Ok((description(transaction.read(), &entry, transaction.now_ms())?, Some(job)))
+    let table_description = description(transaction.read(), &entry, transaction.now_ms())?;
+    Ok((RestoreResponse { table_description }, Some(job)))
 }
 
 /// The source's definition under another name, with what is asked for instead.

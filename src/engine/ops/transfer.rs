@@ -21,8 +21,8 @@ use crate::engine::{
 };
 use crate::model::{
     api::transfer::{
-        Export, ExportFormat, ExportRequest, ExportWindow, ION, Import, ImportRequest, InputFormat, ListTransfersRequest,
-        ListTransfersResponse, TransferStatus, WindowRequest,
+        DescribeExportRequest, DescribeImportRequest, Export, ExportFormat, ExportRequest, ExportWindow, ION, Import,
+        ImportRequest, InputFormat, ListTransfersRequest, ListTransfersResponse, TransferStatus, WindowRequest,
     },
     arn,
     error::RecoveryError,
@@ -36,16 +36,16 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn describe_export(&self, arn: &str) -> Result<Export, Error> {
-        Ok(ExportRecord::known(self.view()?.read(), arn, RecoveryError::ExportNotFound)?.export)
+    pub fn describe_export(&self, request: &DescribeExportRequest) -> Result<Export, Error> {
+        Ok(ExportRecord::known(self.view()?.read(), &request.export_arn, RecoveryError::ExportNotFound)?.export)
     }
 
     /// An import as it is.
     ///
     /// # Errors
     /// `Recovery`; those of the store.
-    pub fn describe_import(&self, arn: &str) -> Result<Import, Error> {
-        Ok(ImportRecord::known(self.view()?.read(), arn, RecoveryError::ImportNotFound)?.import)
+    pub fn describe_import(&self, request: &DescribeImportRequest) -> Result<Import, Error> {
+        Ok(ImportRecord::known(self.view()?.read(), &request.import_arn, RecoveryError::ImportNotFound)?.import)
     }
 
     /// A page of exports.

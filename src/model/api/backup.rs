@@ -1,12 +1,23 @@
 //! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
 
 use super::common::Failure;
-use super::declare::declare;
+use super::declare::{declare, rows};
 use super::tables::{IndexDefinition, TableDescription};
 use crate::model::TableName;
 use crate::model::schema::{BillingMode, Encryption, OnDemandThroughput, ProvisionedThroughput};
 use crate::model::word::words;
 use serde::{Deserialize, Serialize};
+
+rows! { $ backup_operations
+    Controls Unasked CreateBackup create_backup(CreateBackupRequest) -> CreateBackupResponse;
+    Reads Unasked DescribeBackup describe_backup(BackupRequest) -> Backup;
+    Reads Unasked ListBackups list_backups(ListBackupsRequest) -> ListBackupsResponse;
+    Controls Unasked DeleteBackup delete_backup(BackupRequest) -> Backup;
+    Controls Unasked RestoreTableFromBackup restore_from_backup(RestoreFromBackupRequest) -> RestoreResponse;
+    Controls Unasked RestoreTableToPointInTime restore_to_point_in_time(RestoreToPointInTimeRequest) -> RestoreResponse;
+    Controls Unasked UpdateContinuousBackups update_continuous_backups(UpdateContinuousBackupsRequest) -> ContinuousBackups;
+    Reads Unasked DescribeContinuousBackups describe_continuous_backups(DescribeTableRequest) -> ContinuousBackups;
+}
 
 words! {
     #[derive(Serialize, Deserialize)]
@@ -23,21 +34,12 @@ words! {
 /// A backup with the table as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Backup {
-    pub arn: String,
-    pub name: String,
-    pub status: BackupStatus,
-    pub created_ms: u64,
-    /// Item bytes plus 100 bytes an item.
-    pub size_bytes: u64,
-    /// `BackupType` is SYSTEM: made when its table was deleted.
-    pub is_system: bool,
-    /// Of one that failed.
-    pub failure: Option<Failure>,
+    pub details: BackupDetails,
     pub table: TableDescription,
 }
 
 words! {
-    /// Which backups ListBackups lists.
+    /// Of one backup USER or SYSTEM, which is made when its table is deleted; of ListBackups which are listed.
     #[derive(Default)]
     BackupType {
         #[default]
@@ -49,17 +51,29 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListBackupsResponse {
-    pub backups: Vec<Backup>,
-    pub last_evaluated_arn: Option<String>,
-}
-
 declare! { $ backup
     #[derive(Eq)]
     CreateBackupRequest = "CreateBackupInput" {
         control table_name: TableName,
         required backup_name: String as Name,
+    }
+
+    #[derive(Eq)]
+    CreateBackupResponse {
+        required details: BackupDetails = "BackupDetails",
+    }
+
+    #[derive(Eq)]
+    BackupDetails {
+        required arn: String = "BackupArn",
+        required name: String = "BackupName",
+        /// Item bytes plus 100 bytes an item.
+        required size_bytes: u64 = "BackupSizeBytes",
+        required status: BackupStatus = "BackupStatus",
+        required backup_type: BackupType,
+        required created_ms: u64 as Seconds = "BackupCreationDateTime",
+        /// Of one that failed.
+        group failure: Option<Failure> as Failed,
     }
 
     /// DescribeBackup and DeleteBackup.
@@ -80,6 +94,21 @@ declare! { $ backup
         optional upper_ms: u64 as Seconds = "TimeRangeUpperBound",
         optional exclusive_start_arn: String = "ExclusiveStartBackupArn" [LengthMin(37), LengthMax(1024)],
         default backup_type: BackupType,
+    }
+
+    #[derive(Eq)]
+    ListBackupsResponse {
+        always backups: Vec<BackupSummary> = "BackupSummaries",
+        /// Present exactly when more remain.
+        optional last_evaluated_arn: String = "LastEvaluatedBackupArn",
+    }
+
+    #[derive(Eq)]
+    BackupSummary {
+        group details: BackupDetails as Flat,
+        required table_name: TableName,
+        + "TableArn" = |it| Some(arn::table(&it.table_name)),
+        required table_id: String,
     }
 
     /// What a restored table gets in another way than its source.
@@ -110,6 +139,11 @@ declare! { $ backup
         group overrides: RestoreOverrides as Flat,
     }
 
+    /// Of both restores.
+    RestoreResponse {
+        required table_description: TableDescription,
+    }
+
     #[derive(Eq)]
     UpdateContinuousBackupsRequest = "UpdateContinuousBackupsInput" {
         control table_name: TableName,
@@ -122,12 +156,20 @@ declare! { $ backup
         /// 1 to 35.
         optional period_days: u32 = "RecoveryPeriodInDays" [ValueMin(1), ValueMax(35)],
     }
-}
 
-/// `PointInTimeRecoveryDescription` of recovery that is on; whole seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecoveryWindow {
-    pub period_days: u64,
-    pub earliest_ms: u64,
-    pub latest_ms: u64,
+    /// Of UpdateContinuousBackups and DescribeContinuousBackups.
+    #[derive(Eq, Copy)]
+    ContinuousBackups in "ContinuousBackupsDescription" {
+        /// If recovery is on.
+        required window: Option<RecoveryWindow> as Recovery = "PointInTimeRecoveryDescription",
+        + "ContinuousBackupsStatus" = |_| Some("ENABLED".to_owned()),
+    }
+
+    /// Whole seconds.
+    #[derive(Eq, Copy)]
+    RecoveryWindow {
+        required period_days: u64 = "RecoveryPeriodInDays",
+        required earliest_ms: u64 as Seconds = "EarliestRestorableDateTime",
+        required latest_ms: u64 as Seconds = "LatestRestorableDateTime",
+    }
 }

@@ -28,6 +28,21 @@
 //! values, where that has an order of its own. `fn new(…)` makes a constructor: it takes the members that are required, the others are as where
 //! they are absent.
 
+/// Declares the operations of a family, a row each, as a macro of that name. It hands its rows with those before them to the macro of the next
+/// family, the last one to the macro that takes all; [`operation`](super::operation) says what a row is.
+macro_rules! rows {
+    ($sign:tt $family:ident $($row:tt)*) => {
+        macro_rules! $family {
+            ([[$sign($sign with:tt)+]] $sign($sign before:tt)*) => { $sign($sign with)+! { $sign($sign before)* $($row)* } };
+            ([[$sign($sign next:tt)+] $sign($sign rest:tt)+] $sign($sign before:tt)*) => {
+                $sign($sign next)+! { [$sign($sign rest)+] $sign($sign before)* $($row)* }
+            };
+        }
+        pub(crate) use $family;
+    };
+}
+pub(crate) use rows;
+
 macro_rules! declare {
     // The sign is what a macro needs for its own parameter in a macro.
     ($sign:tt $file:ident $($declared:tt)*) => {

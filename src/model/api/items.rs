@@ -4,8 +4,20 @@ use super::common::{
     AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition,
     ReturnConsumedCapacity, ReturnValues, UpdateReturnValues, Version,
 };
-use super::declare::declare;
+use super::declare::{declare, rows};
 use crate::model::{Error, Item, TableName};
+
+rows! { $ item_operations
+    Reads Own GetItem get_item(GetItemRequest) -> GetItemResponse [read_by(Layer::Read)];
+    Writes Own PutItem put_item(PutItemRequest) -> PutItemResponse [read_by(Layer::Write)];
+    Writes Own UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse [read_by(Layer::Write)];
+    Writes Own DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse [read_by(Layer::Write)];
+    Writes Own BatchWriteItem batch_write_item(BatchWriteItemRequest) -> BatchWriteItemResponse;
+    Reads Own TransactGetItems transact_get_items(TransactGetItemsRequest) -> TransactGetItemsResponse
+        [read_by(Layer::Transaction), long()];
+    Writes Own TransactWriteItems transact_write_items(TransactWriteItemsRequest) -> TransactWriteItemsResponse
+        [read_by(Layer::Transaction)];
+}
 
 /// What is to be changed.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,9 +1,10 @@
-//! The operations of the API, each declared once: what follows from it for every one is made of the table. And what is said of an
+//! The operations of the API, each declared once, in a row: what follows from it for every one is made of the rows. And what is said of an
 //! operation beside its request: who hears of its outcome and of what it writes, and how long each may be let wait.
 
 use std::sync::Arc;
 
 use super::backup::*;
+use super::declare::rows;
 use super::resource::*;
 use super::transfer::*;
 use super::{Version, *};
@@ -22,83 +23,46 @@ pub enum Way {
     Writes,
 }
 
-/// The table: `$with!` is given all rows.
+/// `$with!` is given the rows of all operations, which stand in the files of their families:
 ///
-/// Its way stands first. Query, Scan and BatchGetItem are not here: they give rows as they read them.
+/// ```text
+/// way    elsewhere  name     method    request            answer             how it is served
+/// Reads  Own        GetItem  get_item (GetItemRequest) -> GetItemResponse   [read_by(Layer::Read)];
+/// ```
+///
+/// - A [`Way`].
+/// - How a client asks another service for it: `Asked` as it is declared, `Charged` the same with `ReturnConsumedCapacity`, `Own` by the
+///   function of the method's name in `database::remote::client::requests`, `Unasked` not at all.
+/// - The API's name of it, and the name of the method that every `Database` and the engine have for it.
+/// - If it has any, the properties with which `protocol` serves it: methods of its `Operation` such as `long()`, or `unnamed`, which is not served
+///   under this name.
+///
+/// Query, Scan and BatchGetItem are not here: they give rows as they read them.
 macro_rules! operations {
     ($with:ident) => {
-        $with! {
-            Reads GetItem get_item(GetItemRequest) -> GetItemResponse;
-            Writes PutItem put_item(PutItemRequest) -> PutItemResponse;
-            Writes UpdateItem update_item(UpdateItemRequest) -> UpdateItemResponse;
-            Writes DeleteItem delete_item(DeleteItemRequest) -> DeleteItemResponse;
-            Writes BatchWriteItem batch_write_item(BatchWriteItemRequest) -> BatchWriteItemResponse;
-            Reads TransactGetItems transact_get_items(TransactGetItemsRequest) -> TransactGetItemsResponse;
-            Writes TransactWriteItems transact_write_items(TransactWriteItemsRequest) -> TransactWriteItemsResponse;
-            Writes ExecuteStatement execute_statement(ExecuteStatementRequest) -> ExecuteStatementResponse;
-            Writes BatchExecuteStatement batch_execute_statement(BatchExecuteStatementRequest) -> BatchExecuteStatementResponse;
-            Writes ExecuteTransaction execute_transaction(ExecuteTransactionRequest) -> ExecuteTransactionResponse;
-
-            Reads GetRecords get_records(GetRecordsRequest) -> GetRecordsResponse;
-            Reads GetShardIterator get_shard_iterator(GetShardIteratorRequest) -> GetShardIteratorResponse;
-            Reads DescribeStream describe_stream(DescribeStreamRequest) -> DescribeStreamResponse;
-            Reads ListStreams list_streams(ListStreamsRequest) -> ListStreamsResponse;
-
-            Reads DescribeTable describe_table(DescribeTableRequest) -> DescribeTableResponse;
-            Reads ListTables list_tables(ListTablesRequest) -> ListTablesResponse;
-            Controls CreateTable create_table(CreateTableRequest) -> CreateTableResponse;
-            Controls UpdateTable update_table(UpdateTableRequest) -> UpdateTableResponse;
-            Controls DeleteTable delete_table(DeleteTableRequest) -> DeleteTableResponse;
-            Reads DescribeTimeToLive describe_time_to_live(DescribeTimeToLiveRequest) -> DescribeTimeToLiveResponse;
-            Controls UpdateTimeToLive update_time_to_live(UpdateTimeToLiveRequest) -> UpdateTimeToLiveResponse;
-
-            Controls TagResource tag_resource(TagResourceRequest) -> ();
-            Controls UntagResource untag_resource(UntagResourceRequest) -> ();
-            // Key and value.
-            Reads ListTagsOfResource list_tags(ListTagsRequest) -> Vec<(String, String)>;
-            // The revision id.
-            Controls PutResourcePolicy put_policy(PutPolicyRequest) -> String;
-            Reads GetResourcePolicy get_policy(PolicyRequest) -> ResourcePolicy;
-            // The revision id that it had, if there was a policy.
-            Controls DeleteResourcePolicy delete_policy(DeletePolicyRequest) -> Option<String>;
-            Reads DescribeLimits describe_limits(()) -> Limits;
-
-            // As it is then.
-            Controls UpdateContributorInsights update_insights(UpdateInsightsRequest) -> Insights;
-            Reads DescribeContributorInsights describe_insights(InsightsTarget) -> Insights;
-            // Those that are enabled, of one table or of all.
-            Reads ListContributorInsights list_insights(ListInsightsRequest) -> Vec<Insights>;
-
-            // A backup, an export and an import are asked for by their ARN.
-            Controls CreateBackup create_backup(CreateBackupRequest) -> Backup;
-            Reads DescribeBackup describe_backup(String) -> Backup;
-            Reads ListBackups list_backups(ListBackupsRequest) -> ListBackupsResponse;
-            Controls DeleteBackup delete_backup(String) -> Backup;
-            Controls RestoreTableFromBackup restore_from_backup(RestoreFromBackupRequest) -> TableDescription;
-            Controls RestoreTableToPointInTime restore_to_point_in_time(RestoreToPointInTimeRequest) -> TableDescription;
-            // The window of recovery, if it is on.
-            Controls UpdateContinuousBackups update_continuous_backups(UpdateContinuousBackupsRequest) -> Option<RecoveryWindow>;
-            Reads DescribeContinuousBackups describe_continuous_backups(TableName) -> Option<RecoveryWindow>;
-
-            Controls ExportTableToPointInTime export_table(ExportRequest) -> Export;
-            Reads DescribeExport describe_export(String) -> Export;
-            Reads ListExports list_exports(ListTransfersRequest) -> ListTransfersResponse<Export>;
-            Controls ImportTable import_table(ImportRequest) -> Import;
-            Reads DescribeImport describe_import(String) -> Import;
-            Reads ListImports list_imports(ListTransfersRequest) -> ListTransfersResponse<Import>;
-
-            // Of features that there are none of: what a request names must exist, the answer is empty.
-            Reads NeverUsed never_used(NeverUsedRequest) -> ();
-
-            // Any of them in its caller's own words; the body of the answer.
-            Passes Verbatim pass(VerbatimRequest) -> Vec<u8>;
-        }
+        $crate::model::api::items::item_operations! { [
+            [$crate::model::api::statements::statement_operations]
+            [$crate::model::api::streams::stream_operations]
+            [$crate::model::api::tables::table_operations]
+            [$crate::model::api::resource::resource_operations]
+            [$crate::model::api::backup::backup_operations]
+            [$crate::model::api::transfer::transfer_operations]
+            [$crate::model::api::operation::other_operations]
+            [$with]
+        ] }
     };
 }
 pub(crate) use operations;
 
+rows! { $ other_operations
+    // Of features that there are none of: what a request names must exist, the answer is empty.
+    Reads Unasked NeverUsed never_used(NeverUsedRequest) -> () [unnamed];
+    // Any operation in its caller's own words; the body of the answer.
+    Passes Own Verbatim pass(VerbatimRequest) -> Vec<u8> [unnamed];
+}
+
 macro_rules! call {
-    ($($way:ident $name:ident $method:ident($request:ty) -> $response:ty;)*) => {
+    ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         /// An operation that is asked for: its request, and who hears of its outcome.
         #[allow(missing_debug_implementations)]
         pub enum Call {

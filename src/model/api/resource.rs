@@ -1,9 +1,24 @@
 //! Tags, resource policies, limits, contributor insights: the small operations on a table as a resource (docs/dynamodb.md 18, 23.2).
 
 use super::StreamName;
-use super::declare::declare;
+use super::declare::{declare, rows};
 use crate::model::word::words;
 use crate::model::{IndexName, TableName};
+
+rows! { $ resource_operations
+    // The answers of these two have no body.
+    Controls Unasked TagResource tag_resource(TagResourceRequest) -> ();
+    Controls Unasked UntagResource untag_resource(UntagResourceRequest) -> ();
+    Reads Unasked ListTagsOfResource list_tags(ListTagsRequest) -> ListTagsResponse;
+    Controls Unasked PutResourcePolicy put_policy(PutPolicyRequest) -> PutPolicyResponse;
+    Reads Unasked GetResourcePolicy get_policy(PolicyRequest) -> ResourcePolicy;
+    Controls Unasked DeleteResourcePolicy delete_policy(DeletePolicyRequest) -> DeletePolicyResponse;
+    Reads Unasked DescribeLimits describe_limits(DescribeLimitsRequest) -> Limits;
+
+    Controls Unasked UpdateContributorInsights update_insights(UpdateInsightsRequest) -> ToldInsights;
+    Reads Unasked DescribeContributorInsights describe_insights(InsightsTarget) -> ToldInsights;
+    Reads Unasked ListContributorInsights list_insights(ListInsightsRequest) -> ListInsightsResponse;
+}
 
 /// A resource named by its ARN, which is kept, as errors repeat it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,11 +45,16 @@ declare! { $ resource
         required tag_keys: Vec<String> as List<TagKey>,
     }
 
-    /// The answer has all of them.
     #[derive(Eq)]
     ListTagsRequest = "ListTagsOfResourceInput" by check_list {
         required resource: TableResource = "ResourceArn",
         ..&[Member::new("NextToken", Shape::String)],
+    }
+
+    #[derive(Eq)]
+    ListTagsResponse {
+        /// All of them, key and value, in the order in which they came.
+        always tags: Vec<(String, String)>,
     }
 
     #[derive(Eq)]
@@ -45,6 +65,11 @@ declare! { $ resource
         /// The revision to be replaced; `NO_POLICY` when there must be none.
         optional expected_revision_id: String [LengthMin(1), LengthMax(255)],
         ..&[Member::new("ConfirmRemoveSelfResourceAccess", Shape::Boolean)],
+    }
+
+    #[derive(Eq)]
+    PutPolicyResponse {
+        required revision_id: String,
     }
 
     #[derive(Eq)]
@@ -59,6 +84,12 @@ declare! { $ resource
         optional expected_revision_id: String [LengthMin(1), LengthMax(255)],
     }
 
+    #[derive(Eq)]
+    DeletePolicyResponse {
+        /// The one that it had, if there was a policy.
+        optional revision_id: String,
+    }
+
     /// A resource-based policy: kept, not enforced.
     #[derive(Eq)]
     ResourcePolicy {
@@ -66,7 +97,10 @@ declare! { $ resource
         required revision_id: String,
     }
 
-    /// DescribeLimits.
+    /// DescribeEndpoints has no members either.
+    #[derive(Eq, Copy)]
+    DescribeLimitsRequest = "DescribeLimitsInput" {}
+
     #[derive(Eq, Copy)]
     Limits {
         required account_units: u64 = "AccountMaxReadCapacityUnits",
@@ -81,6 +115,13 @@ words! {
     InsightsMode {
         AccessedAndThrottledKeys = "ACCESSED_AND_THROTTLED_KEYS",
         ThrottledKeys = "THROTTLED_KEYS",
+    }
+
+    InsightsStatus {
+        Enabling = "ENABLING",
+        Enabled = "ENABLED",
+        Disabling = "DISABLING",
+        Disabled = "DISABLED",
     }
 }
 
@@ -107,6 +148,23 @@ declare! { $ insights
         /// The table to which the list is confined.
         early table: TableName = "TableName",
         ..&[Member::new("NextToken", Shape::String), Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)])],
+    }
+
+    #[derive(Eq)]
+    ListInsightsResponse {
+        /// Those that are enabled, without their rules.
+        always summaries: Vec<ToldInsights> = "ContributorInsightsSummaries",
+    }
+
+    /// What is told of one table or index; members that an answer has not are absent.
+    #[derive(Eq)]
+    ToldInsights {
+        group target: InsightsTarget as Flat,
+        optional rules: Vec<String> = "ContributorInsightsRuleList",
+        required status: InsightsStatus = "ContributorInsightsStatus",
+        /// When they were enabled or disabled last, milliseconds since the epoch.
+        optional changed_ms: u64 as Seconds = "LastUpdateDateTime",
+        optional mode: InsightsMode = "ContributorInsightsMode",
     }
 }
 

@@ -1,9 +1,15 @@
 //! PartiQL: ExecuteStatement, BatchExecuteStatement, ExecuteTransaction (docs/dynamodb.md 19.1).
 
 use super::common::{ConsumedCapacity, ReturnConsumedCapacity};
-use super::declare::declare;
+use super::declare::{declare, rows};
 use crate::model::error::ValueError;
 use crate::model::{AttributeValue, Error, Item, TableName};
+
+rows! { $ statement_operations
+    Writes Charged ExecuteStatement execute_statement(ExecuteStatementRequest) -> ExecuteStatementResponse [long()];
+    Writes Own BatchExecuteStatement batch_execute_statement(BatchExecuteStatementRequest) -> BatchExecuteStatementResponse [long()];
+    Writes Charged ExecuteTransaction execute_transaction(ExecuteTransactionRequest) -> ExecuteTransactionResponse [long()];
+}
 
 declare! { $ statements
     ExecuteStatementRequest = "ExecuteStatementInput" by check fn of(statement: String) {
@@ -26,8 +32,10 @@ declare! { $ statements
         /// There may be more.
         optional next_token: String,
         optional last_evaluated_key: Item,
+        /// The one that the text is about.
         later table_name: TableName as Charged,
-        always consumed_capacity: ConsumedCapacity as Consumed,
+        later consumed_capacity: ConsumedCapacity as Charged,
+        + "ConsumedCapacity" = |it| Some((it.table_name.clone(), it.consumed_capacity.clone())),
     }
 
     BatchExecuteStatementRequest = "BatchExecuteStatementInput" by check {

@@ -3,11 +3,18 @@
 use std::fmt;
 
 use super::common::Version;
-use super::declare::declare;
+use super::declare::{declare, rows};
 use super::tables::KeySchemaElement;
 use crate::model::schema::StreamViewType;
 use crate::model::word::words;
 use crate::model::{Item, TableName};
+
+rows! { $ stream_operations
+    Reads Own GetRecords get_records(GetRecordsRequest) -> GetRecordsResponse [of_streams(), long()];
+    Reads Own GetShardIterator get_shard_iterator(GetShardIteratorRequest) -> GetShardIteratorResponse [of_streams()];
+    Reads Own DescribeStream describe_stream(DescribeStreamRequest) -> DescribeStreamResponse [of_streams()];
+    Reads Own ListStreams list_streams(ListStreamsRequest) -> ListStreamsResponse [of_streams()];
+}
 
 /// A stream: what its ARN says. A table has a new one each time its stream is enabled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

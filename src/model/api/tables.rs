@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::declare::declare;
+use super::declare::{declare, rows};
 use super::table_control::TableControl;
 use crate::model::schema::{
     BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput, ProvisionedThroughput, StreamViewType,
@@ -11,6 +11,16 @@ use crate::model::schema::{
 };
 use crate::model::word::words;
 use crate::model::{IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings};
+
+rows! { $ table_operations
+    Reads Own DescribeTable describe_table(DescribeTableRequest) -> DescribeTableResponse;
+    Reads Own ListTables list_tables(ListTablesRequest) -> ListTablesResponse;
+    Controls Own CreateTable create_table(CreateTableRequest) -> CreateTableResponse;
+    Controls Own UpdateTable update_table(UpdateTableRequest) -> UpdateTableResponse;
+    Controls Own DeleteTable delete_table(DeleteTableRequest) -> DeleteTableResponse;
+    Reads Asked DescribeTimeToLive describe_time_to_live(DescribeTimeToLiveRequest) -> DescribeTimeToLiveResponse;
+    Controls Asked UpdateTimeToLive update_time_to_live(UpdateTimeToLiveRequest) -> UpdateTimeToLiveResponse;
+}
 
 declare! { $ tables
     #[derive(Eq, Default)]

@@ -1,11 +1,20 @@
 //! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (docs/dynamodb.md 20.3, 20.4).
 
 use super::common::{Failure, Placeholders};
-use super::declare::declare;
+use super::declare::{declare, rows};
 use super::tables::CreateTableRequest;
 use crate::model::TableName;
 use crate::model::word::words;
 use serde::{Deserialize, Serialize};
+
+rows! { $ transfer_operations
+    Controls Unasked ExportTableToPointInTime export_table(ExportRequest) -> Export;
+    Reads Unasked DescribeExport describe_export(DescribeExportRequest) -> Export;
+    Reads Unasked ListExports list_exports(ListTransfersRequest) -> ListTransfersResponse<Export>;
+    Controls Unasked ImportTable import_table(ImportRequest) -> Import;
+    Reads Unasked DescribeImport describe_import(DescribeImportRequest) -> Import;
+    Reads Unasked ListImports list_imports(ListTransfersRequest) -> ListTransfersResponse<Import>;
+}
 
 declare! { $ transfer
     #[derive(Eq)]
@@ -23,7 +32,7 @@ declare! { $ transfer
         group window: Option<WindowRequest> as Window,
         default filter: ExportFilter = "FilterSpecification",
         /// The request's JSON text: descriptions repeat members of it.
-        local echo: String,
+        later echo: String as Whole,
     }
 
     /// `FilterSpecification`: which items an export has, and what of each.
@@ -44,6 +53,40 @@ declare! { $ transfer
     #[derive(Eq)]
     DescribeImportRequest = "DescribeImportInput" {
         required import_arn: String [LengthMin(37), LengthMax(1024)],
+    }
+
+    #[derive(Eq)]
+    ImportRequest = "ImportTableInput" {
+        optional client_token: String,
+        // Before the rest: what is wrong with it is told first.
+        later table: CreateTableRequest as NewTable,
+        required source: ImportSource = "S3BucketSource",
+        required format: InputFormat = "InputFormat",
+        default options: FormatOptions = "InputFormatOptions",
+        default compression: Compression = "InputCompressionType",
+        ..&[Member::new("TableCreationParameters", CreateTableRequest::SHAPE).required()],
+        /// The request's JSON text: descriptions repeat members of it.
+        later echo: String as Whole,
+    }
+
+    #[derive(Eq)]
+    ImportSource = "S3BucketSource" {
+        optional owner: String = "S3BucketOwner",
+        required bucket: String as Bucket = "S3Bucket" [LengthMax(255)],
+        optional prefix: String = "S3KeyPrefix" [LengthMax(1024)],
+    }
+
+    #[derive(Eq, Default)]
+    FormatOptions = "InputFormatOptions" {
+        default csv: CsvOptions,
+    }
+
+    #[derive(Eq, Default)]
+    CsvOptions = "CsvOptions" {
+        /// A comma, unless said.
+        optional delimiter: u8 as Delimiter,
+        /// `None` takes the first line of each file.
+        optional header: Vec<String> as List<Header> = "HeaderList" [LengthMin(1), LengthMax(255)],
     }
 
     /// ListExports and ListImports.
@@ -139,27 +182,13 @@ words! {
         Csv = "CSV",
     }
 
+    #[derive(Default)]
     Compression {
         Gzip = "GZIP",
         Zstd = "ZSTD",
+        #[default]
         None = "NONE",
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportRequest {
-    pub table: CreateTableRequest,
-    pub bucket: String,
-    pub prefix: Option<String>,
-    pub format: InputFormat,
-    pub compression: Compression,
-    /// Of CSV.
-    pub delimiter: u8,
-    /// Of CSV: `None` takes the first line of each file.
-    pub header: Option<Vec<String>>,
-    pub client_token: Option<String>,
-    /// The request's JSON text: descriptions repeat members of it.
-    pub echo: String,
 }
 
 impl Export {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{Context, answer, batches, pages};
+use super::super::{Body, Context, answer, batches, pages};
 use super::{answered, answered_by, asked, document, index_name, table};
 use crate::codec::json::document::Document;
 use crate::codec::record::Row;
@@ -229,7 +229,7 @@ proptest! {
         };
         answered_by(
             &response,
-            |it, out| batches::write_response(it, &context, out),
+            |it, out| it.write_body(&context, out),
             |json| batches::read_written(json, &write),
         );
     }

@@ -1,6 +1,7 @@
 //! What a client writes a server reads, and the other way.
 
 mod items;
+mod resource;
 mod tables;
 
 use std::fmt::Debug;
