@@ -40,7 +40,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// A mounted view. Dropping it unmounts.
 #[derive(Debug)]
 pub struct Mounted {
-    view: Arc<View>,
+    view: View,
     mountpoint: PathBuf,
     unmounter: Mutex<SessionUnmounter>,
     session: Option<JoinHandle<io::Result<()>>>,
@@ -88,10 +88,10 @@ impl WhenFinished {
 ///
 /// # Errors
 /// No such directory, something is mounted there, files are in it, the data is below it, or the kernel refuses.
-pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
+pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref(), options.nonempty)?;
     // Mounted from here on; requests wait in the kernel until the session runs.
-    let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
+    let mut session = Session::new(Shell::new(view.clone(), options), &mountpoint, &config(options))?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
     let notifier = Notifier::new(device, options.notify_timeout)?;
     let tell = move |invalidations, wait, ended, then| notifier.invalidate(invalidations, wait, ended, then);
@@ -154,7 +154,7 @@ impl Mounted {
 
     /// The mounted view.
     #[must_use]
-    pub fn view(&self) -> &Arc<View> {
+    pub fn view(&self) -> &View {
         &self.view
     }
 

@@ -8,7 +8,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
@@ -52,13 +51,13 @@ const CAPABILITIES: [InitFlags; 6] = [
 /// A view behind fuser's trait.
 #[derive(Debug)]
 pub struct Shell {
-    view: Arc<View>,
+    view: View,
     owner: Owner,
     has_xattr: bool,
 }
 
 impl Shell {
-    pub fn new(view: Arc<View>, options: &MountOptions) -> Self {
+    pub fn new(view: View, options: &MountOptions) -> Self {
         Self { view, owner: Owner::new(options), has_xattr: !options.no_xattr }
     }
 
@@ -72,37 +71,37 @@ impl Shell {
         tell: impl FnOnce(R, T) + Send + 'static,
     ) -> Asked<T> {
         let call = self.view.begin(caller, operation, ino.0, name.map(OsStr::as_bytes));
+        let view = call.view.clone();
         let done = move |ended| match call.end(ended) {
             Ok(value) => tell(reply, value),
             Err(error) => reply.refuse(errno(&error)),
         };
-        Asked { view: Arc::clone(&self.view), caller, operation, done: Box::new(done) }
+        Asked { view, operation, done: Box::new(done) }
     }
 }
 
 /// A call that has begun.
 struct Asked<T> {
-    view: Arc<View>,
-    caller: Caller,
+    view: View,
     operation: &'static str,
     done: Reply<T>,
 }
 
 impl<T: 'static> Asked<T> {
     /// Makes a call that answers by itself, now or later.
-    fn start(self, work: impl FnOnce(&Arc<View>, Caller, Reply<T>)) {
-        guard(self.operation, || work(&self.view, self.caller, self.done));
+    fn start(self, work: impl FnOnce(&View, Reply<T>)) {
+        guard(self.operation, || work(&self.view, self.done));
     }
 
     /// The same, on a thread for what takes long, if it may.
-    fn start_at(self, place: Place<'_>, work: impl FnOnce(&Arc<View>, Caller, Reply<T>) + Send + 'static) {
-        let (operation, view) = (self.operation, Arc::clone(&self.view));
+    fn start_at(self, place: Place<'_>, work: impl FnOnce(&View, Reply<T>) + Send + 'static) {
+        let (operation, view) = (self.operation, self.view.clone());
         guard(operation, || view.run_call(place, move || self.start(work)));
     }
 
     /// Makes a call that is answered when it has been worked out: on a thread for what takes long, if it may.
-    fn answer(self, place: Place<'_>, work: impl FnOnce(&Arc<View>, Caller) -> Result<T, FsError> + Send + 'static) {
-        self.start_at(place, move |view, caller, done| done(work(view, caller)));
+    fn answer(self, place: Place<'_>, work: impl FnOnce(&View) -> Result<T, FsError> + Send + 'static) {
+        self.start_at(place, move |view, done| done(work(view)));
     }
 
     fn refuse(self, error: FsError) {
@@ -196,7 +195,7 @@ impl Filesystem for Shell {
             reply.entry_with_ttls(&attr.lasts.attr, &attr.lasts.name, &file_attr(&attr, owner), GENERATION);
         };
         let asked = self.ask(in_directory(request), "lookup", (parent, Some(name)), reply, tell);
-        asked.answer(Place::Name(parent.0, name.as_bytes()), move |view, caller| view.lookup(caller, parent.0, &owned));
+        asked.answer(Place::Name(parent.0, name.as_bytes()), move |view| view.lookup(parent.0, &owned));
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, count: u64) {
@@ -207,7 +206,7 @@ impl Filesystem for Shell {
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
         let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&attr.lasts.attr, &file_attr(&attr, owner));
         let asked = self.ask(caller(request), "getattr", (ino, None), reply, tell);
-        asked.start_at(Place::Inode(ino.0), move |view, caller, done| view.getattr_then(caller, ino.0, handle, done));
+        asked.start_at(Place::Inode(ino.0), move |view, done| view.getattr_then(ino.0, handle, done));
     }
 
     fn setattr(
@@ -234,19 +233,19 @@ impl Filesystem for Shell {
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
         let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&TTL, &file_attr(&attr, owner));
         let asked = self.ask(caller(request), "setattr", (ino, None), reply, tell);
-        asked.start_at(Place::Inode(ino.0), move |view, caller, done| view.setattr(caller, ino.0, handle, new, done));
+        asked.start_at(Place::Inode(ino.0), move |view, done| view.setattr(ino.0, handle, new, done));
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
         let tell = |reply: ReplyData, target: String| reply.data(target.as_bytes());
-        self.ask(caller(request), "readlink", (ino, None), reply, tell).start(|view, _, done| done(view.readlink(ino.0)));
+        self.ask(caller(request), "readlink", (ino, None), reply, tell).start(|view, done| done(view.readlink(ino.0)));
     }
 
     fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
         let owned = name.as_bytes().to_vec();
         let asked = self.ask(in_directory(request), "mknod", (parent, Some(name)), reply, tell_entry(self.owner));
-        asked.answer(Place::Commit, move |view, caller| match mode & libc::S_IFMT {
-            libc::S_IFREG => view.mknod(caller, parent.0, &owned, mode),
+        asked.answer(Place::Commit, move |view| match mode & libc::S_IFMT {
+            libc::S_IFREG => view.mknod(parent.0, &owned, mode),
             // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
             _ => Err(FsError::NotPermitted("files here are items; there are no pipes, sockets and devices")),
         });
@@ -255,24 +254,24 @@ impl Filesystem for Shell {
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
         let owned = name.as_bytes().to_vec();
         let asked = self.ask(in_directory(request), "mkdir", (parent, Some(name)), reply, tell_entry(self.owner));
-        asked.answer(Place::Directory(parent.0), move |view, caller| view.mkdir(caller, parent.0, &owned));
+        asked.answer(Place::Directory(parent.0), move |view| view.mkdir(parent.0, &owned));
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let asked = self.ask(in_directory(request), "unlink", (parent, Some(name)), reply, tell_ok);
-        asked.start(|view, caller, done| view.unlink(caller, parent.0, name.as_bytes(), done));
+        asked.start(|view, done| view.unlink(parent.0, name.as_bytes(), done));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let owned = name.as_bytes().to_vec();
         let asked = self.ask(in_directory(request), "rmdir", (parent, Some(name)), reply, tell_ok);
-        asked.answer(Place::Directory(parent.0), move |view, caller| view.rmdir(caller, parent.0, &owned));
+        asked.answer(Place::Directory(parent.0), move |view| view.rmdir(parent.0, &owned));
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let (owned, target) = (name.as_bytes().to_vec(), target.as_os_str().as_bytes().to_vec());
         let asked = self.ask(in_directory(request), "symlink", (parent, Some(name)), reply, tell_entry(self.owner));
-        asked.answer(Place::Directory(parent.0), move |view, caller| view.symlink(caller, parent.0, &owned, &target));
+        asked.answer(Place::Directory(parent.0), move |view| view.symlink(parent.0, &owned, &target));
     }
 
     fn rename(
@@ -287,7 +286,7 @@ impl Filesystem for Shell {
     ) {
         let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
         let asked = self.ask(in_directory(request), "rename", (parent, Some(name)), reply, tell_ok);
-        asked.start(|view, caller, done| view.rename(caller, from, to, rename_flags(flags), done));
+        asked.start(|view, done| view.rename(from, to, rename_flags(flags), done));
     }
 
     fn link(&self, request: &Request, _ino: INodeNo, newparent: INodeNo, newname: &OsStr, reply: ReplyEntry) {
@@ -299,7 +298,7 @@ impl Filesystem for Shell {
         let flags = open_flags(flags.0);
         let tell = move |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), fopen_flags(flags.write));
         let asked = self.ask(caller(request), "open", (ino, None), reply, tell);
-        asked.answer(Place::Inode(ino.0), move |view, caller| view.open(caller, ino.0, flags));
+        asked.answer(Place::Inode(ino.0), move |view| view.open(ino.0, flags));
     }
 
     fn read(
@@ -315,7 +314,7 @@ impl Filesystem for Shell {
     ) {
         let tell = |reply: ReplyData, bytes: Bytes| reply.data(bytes.as_ref());
         let asked = self.ask(caller(request), "read", (ino, None), reply, tell);
-        asked.start(|view, caller, done| view.read(caller, handle.0, offset, size as usize, done));
+        asked.start(|view, done| view.read(handle.0, offset, size as usize, done));
     }
 
     fn write(
@@ -337,13 +336,13 @@ impl Filesystem for Shell {
         let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let tell = move |reply: ReplyWrite, (): ()| reply.written(written);
         let asked = self.ask(convert::caller(request, wait), "write", (ino, None), reply, tell);
-        asked.start(|view, caller, done| view.write(caller, handle.0, offset, data, done));
+        asked.start(|view, done| view.write(handle.0, offset, data, done));
     }
 
     fn flush(&self, request: &Request, ino: INodeNo, handle: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
         // Not the last close: a child's comes here too, with half a document written, and one before the first write.
         let asked = self.ask(caller(request), "flush", (ino, None), reply, tell_ok);
-        asked.start(|view, caller, done| view.flush(caller, handle.0, done));
+        asked.start(|view, done| view.flush(handle.0, done));
     }
 
     fn release(
@@ -358,26 +357,26 @@ impl Filesystem for Shell {
     ) {
         // An error here reaches nobody: the view has it in its log.
         let asked = self.ask(caller(request), "release", (ino, None), reply, tell_ok);
-        asked.start(|view, caller, done| view.release(caller, handle.0, done));
+        asked.start(|view, done| view.release(handle.0, done));
     }
 
     fn fsync(&self, request: &Request, ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
         let asked = self.ask(caller(request), "fsync", (ino, None), reply, tell_ok);
-        asked.start(|view, caller, done| view.fsync(caller, handle.0, done));
+        asked.start(|view, done| view.fsync(handle.0, done));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
         let tell = |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
         let asked = self.ask(in_directory(request), "opendir", (ino, None), reply, tell);
-        asked.start(|view, caller, done| done(view.opendir(caller, ino.0)));
+        asked.start(|view, done| done(view.opendir(ino.0)));
     }
 
     fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let call = self.view.begin(in_directory(request), "readdir", ino.0, None);
-        let (view, caller) = (Arc::clone(&self.view), in_directory(request));
+        let view = call.view.clone();
         let list = move || {
-            let read = view.readdir(caller, handle.0, offset, &mut |entry, offset| {
+            let read = view.readdir(handle.0, offset, &mut |entry, offset| {
                 reply.add(INodeNo(entry.ino), offset, file_type(entry.kind), entry.name)
             });
             match call.end(read) {
@@ -390,9 +389,9 @@ impl Filesystem for Shell {
 
     fn readdirplus(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
         let call = self.view.begin(caller(request), "readdirplus", ino.0, None);
-        let (view, caller, owner) = (Arc::clone(&self.view), caller(request), self.owner);
+        let (view, owner) = (call.view.clone(), self.owner);
         let list = move || {
-            let read = view.readdirplus(caller, ino.0, handle.0, offset, &mut |name, offset, attr| {
+            let read = view.readdirplus(ino.0, handle.0, offset, &mut |name, offset, attr| {
                 let ttl = attr.lasts.name.min(attr.lasts.attr);
                 reply.add(INodeNo(attr.ino), offset, name, &ttl, &file_attr(attr, owner), GENERATION)
             });
@@ -440,7 +439,7 @@ impl Filesystem for Shell {
             return reply.error(Errno::ENOSYS);
         }
         let asked = self.ask(caller(request), "getxattr", (ino, None), reply, tell_xattr(size));
-        asked.start(|view, caller, done| done(view.getxattr(caller, ino.0, name.as_bytes())));
+        asked.start(|view, done| done(view.getxattr(ino.0, name.as_bytes())));
     }
 
     /// None is listed: see `fs::view`.
@@ -460,8 +459,8 @@ impl Filesystem for Shell {
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        let (caller, again) = (caller(request), Arc::clone(&self.view));
-        let ask = move || match again.getattr(caller, ino.0, None) {
+        let view = self.view.called_by(caller(request));
+        let ask = move || match view.getattr(ino.0, None) {
             Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => reply.error(Errno::EROFS),
             Ok(attr) if mask.contains(AccessFlags::X_OK) && attr.permissions() & 0o111 == 0 => reply.error(Errno::EACCES),
             Ok(_) => reply.ok(),
@@ -477,7 +476,7 @@ impl Filesystem for Shell {
             reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
         };
         let asked = self.ask(in_directory(request), "create", (parent, Some(name)), reply, tell);
-        let make = move |view: &Arc<View>, caller, done: Reply<Created>| done(view.create(caller, parent.0, &owned, mode, flags));
+        let make = move |view: &View, done: Reply<Created>| done(view.create(parent.0, &owned, mode, flags));
         // Elsewhere what waits for a commit.
         if flags.exclusive { asked.start_at(Place::Commit, make) } else { asked.start(make) }
     }
@@ -540,6 +539,6 @@ impl Filesystem for Shell {
         // An item's text is far below.
         let tell = |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
         let asked = self.ask(caller(request), "copy_file_range", (ino_out, None), reply, tell);
-        asked.start(|view, caller, done| view.copy_file_range(caller, from, to, length, done));
+        asked.start(|view, done| view.copy_file_range(from, to, length, done));
     }
 }

@@ -57,7 +57,7 @@ fn plus(p: &Process, ino: u64, handle: u64, offset: u64, room: usize) -> Vec<Giv
         given.push((name.to_owned(), offset, attr.size, !attr.lasts.attr.is_zero()));
         false
     };
-    p.view.readdirplus(p.caller, ino, handle, offset, &mut emit).unwrap();
+    p.view.readdirplus(ino, handle, offset, &mut emit).unwrap();
     given
 }
 
@@ -71,7 +71,7 @@ fn names(p: &Process, handle: u64, offset: u64, room: usize) -> Vec<(String, u64
         given.push((entry.name.to_owned(), offset));
         false
     };
-    p.view.readdir(p.caller, handle, offset, &mut emit).unwrap();
+    p.view.readdir(handle, offset, &mut emit).unwrap();
     given
 }
 
@@ -91,7 +91,7 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
             sizes.insert(format!("{}.json", name_of(number)), folder.put(&*p.db, &name_of(number), 1));
         }
         let ino = p.stat(folder.path).unwrap().ino;
-        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let handle = p.view.opendir(ino).unwrap();
         let (before, mut nodes) = (p.view.known_inodes(), 0);
         let (mut seen, mut offset) = (BTreeSet::new(), 0);
         // The even ones stay, and change; the odd ones come and go.
@@ -139,7 +139,7 @@ fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
     }
     let ino = p.stat(FOLDERS[1].path).unwrap().ino;
     let list = || {
-        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let handle = p.view.opendir(ino).unwrap();
         let given = plus(&p, ino, handle, 2, 9).into_iter().map(|(name, .., is_kept)| (name, is_kept)).collect::<Vec<_>>();
         p.view.releasedir(handle);
         given
@@ -162,7 +162,7 @@ fn who_reads_names_only_makes_the_kernel_know_few_nodes() {
     }
     let told = |folder: u64| {
         let ino = p.stat(&format!("Orders/items/u{folder}")).unwrap().ino;
-        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let handle = p.view.opendir(ino).unwrap();
         let given = plus(&p, ino, handle, 0, 99);
         let rest = names(&p, handle, given.last().unwrap().1, 99);
         assert_eq!(given.len() + rest.len(), 10);
@@ -182,7 +182,7 @@ fn where_nothing_is_kept_as_little_as_possible_is_told_with_attributes() {
     }
     for path in ["Flat/items", "Orders", ""] {
         let ino = p.stat(path).unwrap().ino;
-        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let handle = p.view.opendir(ino).unwrap();
         let before = p.view.known_inodes();
         let dots: Vec<_> = plus(&p, ino, handle, 0, 99).into_iter().map(|(name, ..)| name).collect();
         assert_eq!((dots, p.view.known_inodes()), (vec![".".to_owned(), "..".to_owned()], before), "{path}");

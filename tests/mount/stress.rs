@@ -191,7 +191,7 @@ fn find_gives_its_memory_back() {
     }
     mount.sh("find Orders -type f -size +0 > /dev/null").ok();
     assert!(mount.view().known_inodes() > 4_000);
-    let view = Arc::clone(mount.view());
+    let view = mount.view().clone();
     // Unmounting makes the kernel forget; drop_caches would ask the whole machine.
     let dropped = fs::write("/proc/sys/vm/drop_caches", "2");
     if dropped.is_ok() {

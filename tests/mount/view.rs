@@ -77,7 +77,7 @@ fn truncating_never_empties_an_item() {
     p.close(handle).unwrap();
     let ino = p.stat(O1).unwrap().ino;
     let new = NewAttr { size: Some(0), ..NewAttr::default() };
-    assert_eq!(wait(|reply| p.view.setattr(p.caller, ino, None, new, reply)).unwrap().size, before.len() as u64);
+    assert_eq!(wait(|reply| p.view.setattr(ino, None, new, reply)).unwrap().size, before.len() as u64);
     assert_eq!(p.read(O1).unwrap(), before);
 }
 
@@ -388,11 +388,11 @@ fn forgetting_gives_everything_back() {
     }
     let mut lookups = Vec::new();
     let items = p.stat("Orders/items").unwrap().ino;
-    let handle = p.view.opendir(p.caller, items).unwrap();
+    let handle = p.view.opendir(items).unwrap();
     let known = p.view.known_inodes();
     let mut names = Vec::new();
     p.view
-        .readdir(p.caller, handle, 0, &mut |listed, _| {
+        .readdir(handle, 0, &mut |listed, _| {
             names.push(listed.name.to_owned());
             false
         })
@@ -400,7 +400,7 @@ fn forgetting_gives_everything_back() {
     assert_eq!(p.view.known_inodes(), known, "a listing knows no inodes");
     assert_eq!(names.len(), 503);
     for name in names.iter().skip(2) {
-        lookups.push(p.view.lookup(p.caller, items, name.as_bytes()).unwrap().ino);
+        lookups.push(p.view.lookup(items, name.as_bytes()).unwrap().ino);
     }
     assert_eq!(p.view.known_inodes(), known + 501);
     for ino in lookups {

@@ -327,18 +327,18 @@ fn a_stat_ends_with_its_caller() {
     let sent = std::process::Command::new("bash")
         .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
         .status();
-    let (view, caller) = (mount.view(), Caller { pid, ..Caller::default() });
+    let of_process = |pid| mount.view().called_by(Caller { pid, ..Caller::default() });
     let mut ino = ddbfs::fs::node::ROOT_INO;
     for name in ["Readings", "query", "@pk=megabyte", "items.ndjson"] {
-        ino = view.lookup(caller, ino, name.as_bytes()).unwrap().ino;
+        ino = of_process(pid).lookup(ino, name.as_bytes()).unwrap().ino;
     }
-    let stat = |caller: Caller| {
+    let stat = |pid: u32| {
         let (sender, receiver) = std::sync::mpsc::channel();
-        view.getattr_then(caller, ino, None, Box::new(move |attr| sender.send(attr.map(|attr| attr.size)).unwrap()));
+        of_process(pid).getattr_then(ino, None, Box::new(move |attr| sender.send(attr.map(|attr| attr.size)).unwrap()));
         receiver.recv().unwrap()
     };
-    let interrupted = stat(caller);
-    let whole = stat(Caller { pid: std::process::id(), ..caller });
+    let interrupted = stat(pid);
+    let whole = stat(std::process::id());
     let killed = (holder.kill(), holder.wait());
     assert!(sent.unwrap().success() && killed.1.is_ok());
     assert_eq!(interrupted, Err(FsError::Interrupted));

@@ -354,16 +354,17 @@ fn a_listing_that_finds_nothing_ends_with_its_caller() {
         .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
         .status();
     let list = |path: &str, pid: u32| {
-        let (view, caller) = (mount.view(), Caller { pid, ..Caller::default() });
+        let of_process = |pid| mount.view().called_by(Caller { pid, ..Caller::default() });
+        let view = of_process(pid);
         let mut ino = ddbfs::fs::node::ROOT_INO;
         for name in path.split('/') {
-            ino = view.lookup(caller, ino, name.as_bytes()).unwrap().ino;
+            ino = view.lookup(ino, name.as_bytes()).unwrap().ino;
         }
-        let handle = view.opendir(caller, ino).unwrap();
+        let handle = view.opendir(ino).unwrap();
         let mut names = Vec::new();
         // "." and ".." are there at once: what is looked for comes after them.
         let mut read = |pid: u32| {
-            view.readdir(Caller { pid, ..caller }, handle, 2, &mut |listed, _| {
+            of_process(pid).readdir(handle, 2, &mut |listed, _| {
                 names.push(listed.name.to_owned());
                 false
             })

@@ -18,9 +18,8 @@ pub const EXCLUSIVE: OpenFlags = OpenFlags { write: true, truncate: false, exclu
 
 /// A process and its paths: what a kernel does.
 pub struct Process {
-    pub view: Arc<View>,
+    pub view: View,
     pub db: Arc<dyn Browse>,
-    pub caller: Caller,
 }
 
 /// Errno names, as tests state them.
@@ -45,18 +44,18 @@ impl Process {
         }
         let db: Arc<dyn Browse> = db;
         let caller = Caller { pid: std::process::id(), ..Caller::default() };
-        Self { view: View::new(Arc::clone(&db), ViewOptions::default()), db, caller }
+        Self { view: View::new(Arc::clone(&db), ViewOptions::default()).called_by(caller), db }
     }
 
     /// The same mount as that process sees it.
     pub fn of_process(&self, pid: u32) -> Self {
-        Self { view: Arc::clone(&self.view), db: Arc::clone(&self.db), caller: Caller { pid, ..Caller::default() } }
+        Self { view: self.view.called_by(Caller { pid, ..Caller::default() }), db: Arc::clone(&self.db) }
     }
 
     pub fn stat(&self, path: &str) -> Ended<Attr> {
-        let mut attr = name(self.view.getattr(self.caller, ROOT_INO, None))?;
+        let mut attr = name(self.view.getattr(ROOT_INO, None))?;
         for part in path.split('/').filter(|part| !part.is_empty()) {
-            attr = name(self.view.lookup(self.caller, attr.ino, part.as_bytes()))?;
+            attr = name(self.view.lookup(attr.ino, part.as_bytes()))?;
         }
         Ok(attr)
     }
@@ -70,22 +69,22 @@ impl Process {
     pub fn open(&self, path: &str, flags: OpenFlags) -> Ended<u64> {
         match self.stat(path) {
             Ok(_) if flags.exclusive => Err("EEXIST"),
-            Ok(attr) => name(self.view.open(self.caller, attr.ino, flags)),
+            Ok(attr) => name(self.view.open(attr.ino, flags)),
             Err("ENOENT") if flags.write => {
                 let (parent, last) = self.parent(path)?;
-                name(self.view.create(self.caller, parent, last, 0o644, flags)).map(|created| created.handle)
+                name(self.view.create(parent, last, 0o644, flags)).map(|created| created.handle)
             }
             Err(error) => Err(error),
         }
     }
 
     pub fn write_to(&self, handle: u64, offset: u64, data: &str) -> Ended<()> {
-        wait(|reply| self.view.write(self.caller, handle, offset, data.as_bytes(), reply))
+        wait(|reply| self.view.write(handle, offset, data.as_bytes(), reply))
     }
 
     pub fn close(&self, handle: u64) -> Ended<()> {
-        let flushed = wait(|reply| self.view.flush(self.caller, handle, reply));
-        wait(|reply| self.view.release(self.caller, handle, reply)).ok();
+        let flushed = wait(|reply| self.view.flush(handle, reply));
+        wait(|reply| self.view.release(handle, reply)).ok();
         flushed
     }
 
@@ -97,7 +96,7 @@ impl Process {
     }
 
     pub fn read_from(&self, handle: u64) -> String {
-        let bytes = wait(|reply| self.view.read(self.caller, handle, 0, 1 << 20, reply)).unwrap();
+        let bytes = wait(|reply| self.view.read(handle, 0, 1 << 20, reply)).unwrap();
         String::from_utf8(bytes.as_ref().to_vec()).unwrap()
     }
 
@@ -109,7 +108,7 @@ impl Process {
 
     pub fn list(&self, path: &str) -> Ended<Vec<String>> {
         let ino = self.stat(path)?.ino;
-        let handle = name(self.view.opendir(self.caller, ino))?;
+        let handle = name(self.view.opendir(ino))?;
         let (mut names, mut last) = (Vec::new(), 0);
         loop {
             let before = last;
@@ -125,7 +124,7 @@ impl Process {
                 last = offset;
                 false
             };
-            name(self.view.readdir(self.caller, handle, before, &mut emit))?;
+            name(self.view.readdir(handle, before, &mut emit))?;
             if last == before {
                 break;
             }
@@ -140,17 +139,17 @@ impl Process {
 
     pub fn mkdir(&self, path: &str) -> Ended<()> {
         let (parent, last) = self.parent(path)?;
-        name(self.view.mkdir(self.caller, parent, last)).map(|_| ())
+        name(self.view.mkdir(parent, last)).map(|_| ())
     }
 
     pub fn rmdir(&self, path: &str) -> Ended<()> {
         let (parent, last) = self.parent(path)?;
-        name(self.view.rmdir(self.caller, parent, last))
+        name(self.view.rmdir(parent, last))
     }
 
     pub fn unlink(&self, path: &str) -> Ended<()> {
         let (parent, last) = self.parent(path)?;
-        wait(|reply| self.view.unlink(self.caller, parent, last, reply))
+        wait(|reply| self.view.unlink(parent, last, reply))
     }
 
     pub fn rename(&self, from: &str, to: &str) -> Ended<()> {
@@ -159,14 +158,14 @@ impl Process {
 
     pub fn rename_with(&self, from: &str, to: &str, flags: RenameFlags) -> Ended<()> {
         let (from, to) = (self.parent(from)?, self.parent(to)?);
-        wait(|reply| self.view.rename(self.caller, from, to, flags, reply))
+        wait(|reply| self.view.rename(from, to, flags, reply))
     }
 
     pub fn touch(&self, path: &str) -> Ended<()> {
         let handle = self.open(path, EDIT)?;
         let ino = self.stat(path)?.ino;
         let new = NewAttr { touched: true, ..NewAttr::default() };
-        wait(|reply| self.view.setattr(self.caller, ino, None, new, reply))?;
+        wait(|reply| self.view.setattr(ino, None, new, reply))?;
         self.close(handle)
     }
 }

@@ -7,7 +7,7 @@
 use std::{collections::VecDeque, sync::atomic::AtomicU64};
 
 use crate::codec::{calendar, shown};
-use crate::fs::prelude::*;
+use crate::fs::{mount::Mount, prelude::*};
 
 /// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;
@@ -50,7 +50,7 @@ pub struct Missed {
     /// The thread that called.
     pub thread: u32,
     /// Found out when somebody asks, which is seldom: what is wrong with the name. `None` when it is there by now.
-    pub explain: Arc<dyn Fn() -> Option<Failed> + Send + Sync>,
+    pub explain: Arc<dyn Fn(&Mount) -> Option<Failed> + Send + Sync>,
 }
 
 impl std::fmt::Debug for Missed {
@@ -225,14 +225,14 @@ impl Journal {
 
     /// The text of `.ddb/errors/last` for a session, at a time in milliseconds since the epoch; empty when nothing failed.
     #[must_use]
-    pub fn last(&self, session: u32, now_ms: u64) -> String {
+    pub fn last(&self, session: u32, now_ms: u64, explain: impl FnOnce(&Missed) -> Option<Failed>) -> String {
         let (failed, missed) = {
             let state = self.state.lock();
             (state.last.get(&session, now_ms).cloned(), state.missed.get(&session, now_ms).cloned())
         };
         let missed = missed.filter(|missed| failed.as_ref().is_none_or(|failed| missed.is_another_matter(failed, session)));
         // Explained without the lock: that asks the database.
-        let told = missed.and_then(|missed| (missed.explain)()).or(failed);
+        let told = missed.and_then(|missed| explain(&missed)).or(failed);
         told.map(|failed| failed.render(now_ms)).unwrap_or_default()
     }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     fn last(journal: &Journal, session: u32) -> String {
-        journal.last(session, 1_767_323_045_678 + 12_000)
+        journal.last(session, 1_767_323_045_678 + 12_000, |_| None)
     }
 
     #[test]

@@ -14,7 +14,10 @@
 //! (CreateTable hands a draft's folders over). The database is asked under three only, each of one file: a text that reads a table
 //! (`LongTexts`, `KeptShapes` within it), the log of a stream, and a directory's own listing.
 
-use std::sync::{OnceLock, atomic::AtomicUsize};
+use std::{
+    ops::Deref,
+    sync::{OnceLock, atomic::AtomicUsize},
+};
 
 use self::{
     calls::{Calls, LastAnswers},
@@ -47,9 +50,25 @@ pub mod texts;
 /// The last plan of each session for each table: see `schema.plan`.
 type Plans = Recent<(TableName, u32), Vec<u8>, 256>;
 
-/// See the module.
+/// The mount as a program calls it: every system call has one of its own, which is passed down.
+#[derive(Clone)]
 pub struct Mount {
+    state: Arc<MountState>,
     pub db: Arc<dyn Browse>,
+    /// Of nothing in particular in what the mount does by itself.
+    pub caller: Caller,
+}
+
+impl Deref for Mount {
+    type Target = MountState;
+
+    fn deref(&self) -> &MountState {
+        &self.state
+    }
+}
+
+/// What all calls of a mount share; see the module.
+pub struct MountState {
     pub options: ViewOptions,
     /// What the program that mounts tells of itself: an object.
     pub config: OnceLock<Value>,
@@ -87,7 +106,13 @@ pub struct Mount {
 
 impl std::fmt::Debug for Mount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mount").field("started_ms", &self.started_ms).finish_non_exhaustive()
+        f.debug_struct("Mount").field("state", &self.state).field("caller", &self.caller).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for MountState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MountState").field("started_ms", &self.started_ms).finish_non_exhaustive()
     }
 }
 
@@ -103,12 +128,10 @@ pub fn is_place_of_dropped(directory: &Node) -> bool {
     }
 }
 
-impl Mount {
-    #[must_use]
-    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
+impl MountState {
+    fn new(options: ViewOptions) -> Self {
         let memory = Memory::of_process();
         Self {
-            db,
             options,
             config: OnceLock::new(),
             kept: OnceLock::new(),
@@ -135,6 +158,19 @@ impl Mount {
             logs: Logs::default(),
             created: Mutex::default(),
         }
+    }
+}
+
+impl Mount {
+    #[must_use]
+    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
+        Self { state: Arc::new(MountState::new(options)), db, caller: Caller::default() }
+    }
+
+    /// The same mount, called by another program.
+    #[must_use]
+    pub fn called_by(&self, caller: Caller) -> Self {
+        Self { caller, ..self.clone() }
     }
 
     /// May a name that means nothing be made in this directory, and forgotten?

@@ -12,7 +12,7 @@ use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
 use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse};
 
 impl Execute for ItemTarget {
-    fn refused(host: &Arc<Host>, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {
+    fn refused(host: &Host, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {
         let (target, made) = {
             let mut state = open.state.lock();
             (state.writer.target().clone(), state.writer.take_made())
@@ -33,14 +33,14 @@ impl Execute for ItemTarget {
         match (&failure.error, target.known_key(), since) {
             (FsError::Stale | FsError::OtherVersion, Some(key), Some(since)) => {
                 let item = (&target.table, &key);
-                let report = host.read_versions.stale_report(host.mount(), &failure.error, item, since, unchanged);
+                let report = host.read_versions.stale_report(&host.mount, &failure.error, item, since, unchanged);
                 Failure { report, ..failure }
             }
             _ => failure,
         }
     }
 
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
         let writer = open.writer();
         let key = request.item.key(&open.state.lock().writer.target().key_schema);
         let known = key.and_then(|key| host.read_versions.version(item_number(&request.table_name, &key), writer));
@@ -52,7 +52,7 @@ impl Execute for ItemTarget {
             // Or absent: where there is nothing, nothing of anybody's is undone.
             request.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
         }
-        let (again, open) = (Arc::clone(host), Arc::clone(open));
+        let (again, open) = (host.clone(), Arc::clone(open));
         let context = done.context.clone();
         let stored = move |outcome: Result<Version, Error>| match outcome {
             Ok(version) => {
@@ -61,12 +61,12 @@ impl Execute for ItemTarget {
                     again.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
                 }
                 if let Some((form, text)) = &text {
-                    again.read_versions.keep_text(again.mount(), version, *form, text);
+                    again.read_versions.keep_text(&again.mount, version, *form, text);
                 }
                 done.tell(outcome);
             }
             Err(_) => {
-                let host = Arc::clone(&again);
+                let host = again.clone();
                 // Bringing back may wait for the lock of the deletes, which the committer must not.
                 again.run_elsewhere(move || {
                     Self::refused(&host, &open, done.context.wait, Box::new(move || done.tell(outcome)));
@@ -79,8 +79,8 @@ impl Execute for ItemTarget {
 
 impl Host {
     /// PutItem for a thread, of an item that may be hidden: it is written again.
-    pub fn put(self: &Arc<Self>, mut request: PutItemRequest, thread: u32, done: Outcome) {
-        let schema = match self.mount().schema(&request.table_name) {
+    pub fn put(&self, mut request: PutItemRequest, thread: u32, done: Outcome) {
+        let schema = match self.mount.schema(&request.table_name) {
             Ok(schema) => schema,
             Err(FsError::Database(error)) => return done.tell(Err(error)),
             Err(_) => return done.tell(Err(Error::ResourceNotFound)),
@@ -94,20 +94,20 @@ impl Host {
         }
         // Only a put that must find no item can be turned away by the hidden one; it alone is kept to be asked again.
         let again = (request.precondition != asked).then(|| PutItemRequest { precondition: asked, ..request.clone() });
-        let host = Arc::clone(self);
+        let host = self.clone();
         // Looked up now: when the commit is done the process may be gone, and its session with it.
-        let session = self.mount().last.session(thread);
+        let session = self.mount.last.session(thread);
         let context = CallContext { listener: Some(self.listener(thread)), ..done.context.clone() };
         let stored = Done::new(context, move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
             // The hidden item's delete was under way and came first: there is none, as asked.
             (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
                 // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
-                let next = Arc::clone(&host);
+                let next = host.clone();
                 host.run_elsewhere(move || next.put(again, thread, done));
             }
             (outcome, _) => {
                 let answer = outcome.as_ref().map(|response| calls::of_write(&table, response));
-                host.mount().last.keep_write(session, "PutItem", answer);
+                host.mount.last.keep_write(session, "PutItem", answer);
                 if let (Ok(_), Some(key)) = (&outcome, &key) {
                     // Before the caller hears, or its next call might still see the empty folder in memory beside the stored
                     // one.
@@ -116,7 +116,7 @@ impl Host {
                 done.tell(outcome.map(|response| response.version));
             }
         });
-        self.mount().db.start(Call::PutItem(request, stored));
+        self.mount.db.start(Call::PutItem(request, stored));
     }
 
     /// Takes back a waiting delete of this item.
@@ -126,7 +126,7 @@ impl Host {
 
     /// An item was put through the mount: the folder that was kept for it is one of the store now.
     pub fn item_stored(&self, table: &TableName, key: &Key) {
-        let mut folders = self.mount().folders.lock();
+        let mut folders = self.mount.folders.lock();
         if folders.since(table, &key.partition).is_some() {
             folders.remove(table, &key.partition);
         }
@@ -137,12 +137,12 @@ impl Host {
         // The folder's files in memory go with it.
         let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
         let collection = Node::Collection(base(table), vec![key.partition.clone()]);
-        self.mount().scratch.lock().move_directory(&folder, &collection);
+        self.mount.scratch.lock().move_directory(&folder, &collection);
     }
 
     /// With `-o keep_text` the item is shown as this text, which made that version; unless its key is another.
     pub fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
-        let mount = self.mount();
+        let mount = &self.mount;
         let is_kept = mount.options.keep_text && target.form == TextForm::PlainJson;
         let Some(key) = is_kept.then(|| target.known_key()).flatten() else { return };
         let place = (item_number(&target.table, &key), version);
@@ -159,11 +159,11 @@ impl Host {
     /// White space that is written after an object belongs to its text, and makes no other version: the file has it when the write
     /// returns.
     #[must_use]
-    pub fn keeping_whole(self: &Arc<Self>, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) -> Reply<()> {
-        if !self.mount().options.keep_text {
+    pub fn keeping_whole(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) -> Reply<()> {
+        if !self.mount.options.keep_text {
             return reply;
         }
-        let (host, open) = (Arc::clone(self), Arc::clone(open));
+        let (host, open) = (self.clone(), Arc::clone(open));
         Box::new(move |written| {
             let state = open.state.lock();
             if let Some(version) = state.writer.stored() {
@@ -175,20 +175,20 @@ impl Host {
     }
 
     /// Takes back what the opening of a file made, whose text was refused: unless somebody else changed it.
-    fn unmake(self: &Arc<Self>, target: &ItemTarget, key: Key, version: Version, context: CallContext, then: Work) {
+    fn unmake(&self, target: &ItemTarget, key: Key, version: Version, context: CallContext, then: Work) {
         let mut request = DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
         request.precondition = Some(Precondition::Version(version));
-        let (host, table) = (Arc::clone(self), target.table.clone());
+        let (host, table) = (self.clone(), target.table.clone());
         let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
             match outcome {
                 Ok(_) if key.sort.is_some() => {
-                    host.mount().folders.lock().keep(&table, &key.partition, now_ms());
+                    host.mount.folders.lock().keep(&table, &key.partition, now_ms());
                 }
                 Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
                 Err(error) => log::warn!("{table}: an item of nothing but its key stays, whose text was refused: {error}"),
             }
             then();
         });
-        self.mount().db.start(Call::DeleteItem(request, done));
+        self.mount.db.start(Call::DeleteItem(request, done));
     }
 }

@@ -48,7 +48,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` when it is not there.
-    fn attr(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         let modified_ms = self.modified_ms(at, mount)?;
         match at.kind {
             Kind::Directory => Ok(Attr::directory(modified_ms)),
@@ -56,8 +56,8 @@ pub trait Room: Send + Sync {
             Kind::File => {
                 let size = match at.effort {
                     Effort::Waits | Effort::Computed => 0,
-                    Effort::Small => self.text(at, mount, caller)?.len() as u64,
-                    Effort::Table | Effort::TableNow => self.made(at, mount, caller)?.bytes.len() as u64,
+                    Effort::Small => self.text(at, mount)?.len() as u64,
+                    Effort::Table | Effort::TableNow => self.made(at, mount)?.bytes.len() as u64,
                 };
                 Ok(Attr { writable: at.is_writable, ..Attr::read_only(size, modified_ms) })
             }
@@ -100,7 +100,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Not a file, or gone.
-    fn text(&self, at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         Err(if at.kind == Kind::Directory { FsError::IsDirectory } else { FsError::BadHandle })
     }
 
@@ -108,8 +108,8 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Those of [`Room::text`]; `TooManyOpen`.
-    fn made(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Arc<Text>, FsError> {
-        let make = || Text::new(self.text(at, mount, caller)?, &mount.budget);
+    fn made(&self, at: &Special, mount: &Mount) -> Result<Arc<Text>, FsError> {
+        let make = || Text::new(self.text(at, mount)?, &mount.budget);
         match at.effort {
             Effort::Table => mount.texts.get(at.identity(), || mount.db.commit_id(), make),
             _ => make(),
@@ -136,15 +136,15 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Gone.
-    fn open_reader(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller) -> Result<Handle, FsError> {
-        Ok(Handle::Text(self.made(at, host.mount(), caller)?))
+    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+        Ok(Handle::Text(self.made(at, &host.mount)?))
     }
 
     /// OPEN of a writer, and CREATE.
     ///
     /// # Errors
     /// Gone, or it cannot be written.
-    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
         Err(FsError::Derived)
     }
 
@@ -159,7 +159,7 @@ pub trait Room: Send + Sync {
     }
 
     /// UNLINK.
-    fn unlink(&self, at: &SpecialNode, _host: &Arc<Host>, _caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, at: &SpecialNode, _host: &Host, reply: Reply<()>) {
         reply(Err(if at.kind == Kind::Directory { FsError::IsDirectory } else { FsError::Derived }));
     }
 
@@ -167,7 +167,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// None can be made.
-    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node, FsError> {
         Err(FsError::Derived)
     }
 
@@ -175,7 +175,7 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Not a directory, or part of the tree.
-    fn rmdir(&self, at: &SpecialNode, _host: &Host, _caller: Caller) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, _host: &Host) -> Result<(), FsError> {
         Err(if at.kind == Kind::Directory { FsError::Derived } else { FsError::NotDirectory })
     }
 

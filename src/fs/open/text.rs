@@ -141,10 +141,10 @@ impl Call {
 /// Performs the request of a text.
 pub trait Execute: Target + Sized + Send + 'static {
     /// Starts it; `done` hears of the outcome. The caller waits for it, and holds no lock.
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
 
     /// The text was refused before any request was made of it. Goes on with `then`, at once or later.
-    fn refused(_host: &Arc<Host>, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
+    fn refused(_host: &Host, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
         then();
     }
 
@@ -155,11 +155,12 @@ pub trait Execute: Target + Sized + Send + 'static {
 }
 
 /// Runs a call on an open text, after the calls before it.
-pub fn run<T: Execute>(host: &Arc<Host>, caller: Caller, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>) {
+pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>) {
+    let caller = host.mount.caller;
     let mut state = open.state.lock();
     if state.turns.is_taken() {
-        let (host, again) = (Arc::clone(host), Arc::clone(open));
-        state.turns.wait(Box::new(move || run(&host, caller, &again, call, reply)));
+        let (host, again) = (host.clone(), Arc::clone(open));
+        state.turns.wait(Box::new(move || run(&host, &again, call, reply)));
         return;
     }
     let operation = call.name();
@@ -175,7 +176,7 @@ pub fn run<T: Execute>(host: &Arc<Host>, caller: Caller, open: &Arc<OpenText<T>>
         WriteStep::Fail(failure) => {
             drop(state);
             // Before the reply: an item that was renamed away is back when the caller hears that its text was not taken.
-            let error = host.record(caller, operation, open.path.clone(), failure);
+            let error = host.record(operation, open.path.clone(), failure);
             T::refused(host, open, caller.wait, Box::new(move || reply(Err(error))));
         }
         WriteStep::FailAgain(error) => {
@@ -186,12 +187,12 @@ pub fn run<T: Execute>(host: &Arc<Host>, caller: Caller, open: &Arc<OpenText<T>>
             // From here to `finish` later calls wait: the lock itself must not be held, the committer takes it to end the commit.
             state.turns.take();
             drop(state);
-            host.mount().journal.warn(&open.path, warnings);
-            let (again, of_done) = (Arc::clone(host), Arc::clone(open));
+            host.mount.journal.warn(&open.path, warnings);
+            let (again, of_done) = (host.clone(), Arc::clone(open));
             let context = on_behalf_of(host, open.writer(), caller.wait).waited();
             let done = Outcome::new(context, move |outcome| {
                 finish(&again, &of_done, outcome, |ended| {
-                    reply(ended.map_err(|failure| again.record(caller, operation, of_done.path.clone(), failure)));
+                    reply(ended.map_err(|failure| again.record(operation, of_done.path.clone(), failure)));
                 });
             });
             T::execute(host, open, request, done);
@@ -226,13 +227,13 @@ fn advance<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, cal
 /// An open special file. Every call is answered through its reply, now or later, from any thread.
 pub trait OpenSpecial: fmt::Debug + Send + Sync {
     /// READ: the bytes at `offset`, fewer than `size` only at the end.
-    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, _offset: u64, _size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Host, _offset: u64, _size: usize, reply: Reply<Bytes>) {
         reply(Ok(Bytes::own(Vec::new())));
     }
 
     /// WRITE of all of the data, SETATTR of the size through this handle, FLUSH of a descriptor that is closed, FSYNC, and RELEASE, of whose
     /// failure nobody hears but the log.
-    fn call(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, _host: &Host, call: Call, reply: Reply<()>) {
         reply(call.of_nothing());
     }
 
@@ -256,14 +257,14 @@ impl<T: Execute + fmt::Debug + Sync> OpenSpecial for OpenText<T>
 where
     T::Request: Send,
 {
-    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Host, offset: u64, size: usize, reply: Reply<Bytes>) {
         let bytes = self.state.lock().writer.read(offset, size).to_vec();
         reply(Ok(Bytes::own(bytes)));
     }
 
-    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
         let reply = if matches!(call, Call::Release) { logged(reply, self.path.clone()) } else { reply };
-        run(host, caller, &self, call, reply);
+        run(host, &self, call, reply);
     }
 
     fn size(&self) -> Option<u64> {

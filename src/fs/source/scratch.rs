@@ -58,29 +58,29 @@ impl Parked {
 }
 
 impl Room for Parked {
-    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         let (stat, _) = self.read(mount)?;
         Ok(Attr::file(stat.bytes, stat.parked_ms))
     }
 
-    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(self.read(mount)?.1)
     }
 
-    fn open_writer(&self, _at: &SpecialNode, host: &Arc<Host>, _caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (stat, text) = self.read(host.mount())?;
+    fn open_writer(&self, _at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (stat, text) = self.read(&host.mount)?;
         if !stat.is_placed {
             return Err(FsError::NotPermitted("its folder is gone; move the file to where it is to be written"));
         }
         // The store's text stays until the copy is moved or removed: it is what a crash leaves.
-        let id = host.mount().fill_scratch(&directory_of(&self.0), &self.0.name, &text, now_ms())?;
-        open(host.mount(), id, flags.truncate)
+        let id = host.mount.fill_scratch(&directory_of(&self.0), &self.0.name, &text, now_ms())?;
+        open(&host.mount, id, flags.truncate)
     }
 
-    fn unlink(&self, _at: &SpecialNode, host: &Arc<Host>, _caller: Caller, reply: Reply<()>) {
-        let (again, place) = (Arc::clone(host), self.0.clone());
+    fn unlink(&self, _at: &SpecialNode, host: &Host, reply: Reply<()>) {
+        let (again, place) = (host.clone(), self.0.clone());
         host.run_elsewhere(Box::new(move || {
-            reply(match again.mount().db.change_parked(ParkedChange::Remove(place)) {
+            reply(match again.mount.db.change_parked(ParkedChange::Remove(place)) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(FsError::NotFound),
                 Err(error) => Err(error.into()),

@@ -12,7 +12,7 @@ use crate::fs::{
 use crate::model::layout::{Metrics, TableMetrics};
 
 /// `.ddb/stats.json`
-pub fn stats(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let store = mount.db.store_info();
     let tables = mount.db.table_names()?;
     let (mut items, mut bytes) = (0, 0);
@@ -42,7 +42,7 @@ pub fn stats(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, F
 }
 
 /// `.ddb/config.json`: the options that the view decides about, the limits of the mount, and what its program told of itself.
-pub fn config(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn config(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let options = &mount.options;
     let mut out = json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -68,7 +68,7 @@ pub fn config(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, 
 }
 
 /// `.ddb/capacity.json`
-pub fn capacity(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn capacity(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let layout = mount.layout()?;
     let spent = layout.spent();
     // What a service was asked for is counted here as a whole.
@@ -97,14 +97,14 @@ clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
 ";
 
 /// Does what one write says.
-pub fn control(host: &Arc<Host>, _at: &Special, data: &[u8]) -> Result<(), FsError> {
+pub fn control(host: &Host, _at: &Special, data: &[u8]) -> Result<(), FsError> {
     match data.trim_ascii() {
         b"" => {}
         b"flush" => host.deletes.flush(),
         b"release" => host.release_waiting(),
         b"clear" => {
-            host.mount().journal.clear();
-            host.mount().calls.clear();
+            host.mount.journal.clear();
+            host.mount.calls.clear();
         }
         _ => return Err(FsError::Invalid("the commands are: flush, release, clear; cat .ddb/ctl says what they do")),
     }

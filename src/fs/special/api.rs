@@ -66,7 +66,7 @@ impl Room for Directory {
 }
 
 impl Room for RequestFile {
-    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         let name = match self {
             Self::Operation(name) => name,
             Self::Transact => "TransactWriteItems or TransactGetItems",
@@ -77,8 +77,8 @@ impl Room for RequestFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, _host: &Arc<Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
-        let open = OpenApi { file: *self, path: at.path.clone(), opener: caller.pid, state: Mutex::default() };
+    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
+        let open = OpenApi { file: *self, path: at.path.clone(), opener: host.mount.caller.pid, state: Mutex::default() };
         Ok(Handle::Special(Arc::new(open)))
     }
 
@@ -180,30 +180,30 @@ impl Exchange {
 
 impl OpenApi {
     /// Runs a whole request: its answer, or what it failed with.
-    fn run(&self, host: &Host, caller: Caller, text: &[u8]) -> Result<(), FsError> {
+    fn run(&self, host: &Host, text: &[u8]) -> Result<(), FsError> {
         let needed = bytes_needed(protocol::find(largest(self.file, text)), text, false);
-        let Ok(mut memory) = host.mount().requests.wait_blocking(needed, PATIENCE) else {
+        let Ok(mut memory) = host.mount.requests.wait_blocking(needed, PATIENCE) else {
             let (answer, ended) = failed(Failure::Operation(Error::TooManyValues), None);
-            self.answer(host, caller, answer);
+            self.answer(host, answer);
             return ended;
         };
         let (answer, ended) = match Document::parse(text.to_vec()) {
-            Ok(request) => call(host, caller, operation(self.file, request.root()), request),
+            Ok(request) => call(host, operation(self.file, request.root()), request),
             Err(error) => (failed(Failure::Wire(WireError::NotAnObject), None).0, Err(FsError::Json(error))),
         };
         // What was read was about as much as is answered: a large permit is given back when the heap is trimmed.
         memory.shrink(bytes_of(text.len(), false) + READ_FACTOR * answer.capacity());
-        self.answer(host, caller, answer);
+        self.answer(host, answer);
         ended
     }
 
     /// Keeps the answer to what is running, which ends.
-    fn answer(&self, host: &Host, caller: Caller, mut answer: Vec<u8>) {
+    fn answer(&self, host: &Host, mut answer: Vec<u8>) {
         answer.push(b'\n');
         answer.shrink_to_fit();
         let answer = Arc::new(answer);
-        let last = &host.mount().last;
-        last.keep(last.session(caller.pid), Arc::clone(&answer));
+        let last = &host.mount.last;
+        last.keep(last.session(host.mount.caller.pid), Arc::clone(&answer));
         let mut state = self.state.lock();
         state.answer = answer;
         state.answer_start = None;
@@ -211,7 +211,7 @@ impl OpenApi {
     }
 
     /// Takes the next bytes of a request, and runs it when it is whole.
-    fn write(self: Arc<Self>, host: &Arc<Host>, caller: Caller, (offset, data): (u64, &[u8]), reply: Reply<()>) {
+    fn write(self: Arc<Self>, host: &Host, (offset, data): (u64, &[u8]), reply: Reply<()>) {
         let taken = {
             let mut state = self.state.lock();
             if state.is_refused {
@@ -226,21 +226,22 @@ impl OpenApi {
         };
         match taken {
             Ok(None) => reply(Ok(())),
-            Err(error) => reply(noted(host, caller, "write", || self.path.clone(), Err(error))),
+            Err(error) => reply(noted(host, "write", || self.path.clone(), Err(error))),
             Ok(Some(request)) => {
-                let again = Arc::clone(host);
+                let again = host.clone();
                 host.run_long(Box::new(move || {
-                    let ended = self.run(&again, caller, &request);
-                    reply(noted(&again, caller, "write", || self.path.clone(), ended));
+                    let ended = self.run(&again, &request);
+                    reply(noted(&again, "write", || self.path.clone(), ended));
                 }));
             }
         }
     }
 }
 
-fn call(host: &Host, caller: Caller, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
+fn call(host: &Host, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
+    let caller = host.mount.caller;
     let by = on_behalf_of(host, caller.pid, caller.wait);
-    match protocol::call_by(by, operation, request, &*host.mount().db, HOST) {
+    match protocol::call_by(by, operation, request, &*host.mount.db, HOST) {
         Ok(answer) => (answer, Ok(())),
         Err(failure) => failed(failure, protocol::find(operation)),
     }
@@ -259,18 +260,18 @@ fn failed(failure: Failure, operation: Option<&Operation>) -> (Vec<u8>, Result<(
 }
 
 impl OpenSpecial for OpenApi {
-    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Host, offset: u64, size: usize, reply: Reply<Bytes>) {
         let read = self.state.lock().read(offset, size);
         reply(Ok(Bytes::own(read)));
     }
 
-    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
         match call {
-            Call::Write { offset, data } => self.write(host, caller, (offset, &data), reply),
+            Call::Write { offset, data } => self.write(host, (offset, &data), reply),
             // A child that inherited the descriptor closes its copy before the request is whole.
-            Call::Flush if !self.state.lock().request.is_empty() && same_process(self.opener, caller.pid) => {
+            Call::Flush if !self.state.lock().request.is_empty() && same_process(self.opener, host.mount.caller.pid) => {
                 let cut = FsError::Body("the request is incomplete: its last bracket is missing; nothing was done".to_owned());
-                reply(noted(host, caller, "close", || self.path.clone(), Err(cut)));
+                reply(noted(host, "close", || self.path.clone(), Err(cut)));
             }
             _ => reply(Ok(())),
         }

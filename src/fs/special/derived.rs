@@ -22,48 +22,44 @@ use crate::model::layout::Window::{Day, Hour, Minute};
 pub static OF_TABLE: [Derived; 12] = [
     Derived::text("describe.json", table_files::describe),
     Derived::text("schema.plan", schema::plan_text).of_drafts_too().opened(schema::open_plan),
-    Derived::text("ctl", |_, _, _| Ok(table_files::COMMANDS.into())).of_drafts_too().taking(Runs::Long, table_files::command),
+    Derived::text("ctl", |_, _| Ok(table_files::COMMANDS.into())).of_drafts_too().taking(Runs::Long, table_files::command),
     Derived::text("advice.md", table_files::advice).of_now(),
-    Derived::text("shapes.md", |mount, at, _| {
+    Derived::text("shapes.md", |mount, at| {
         Ok(shapes::markdown(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path).into_bytes())
     })
     .reading(Effort::Table),
-    Derived::text("shapes.json", |mount, at, _| {
-        Ok(pretty(&shapes::json(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path)))
-    })
-    .reading(Effort::Table),
+    Derived::text("shapes.json", |mount, at| Ok(pretty(&shapes::json(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path))))
+        .reading(Effort::Table),
     Derived::text("ttl", table_files::time_to_live).taking(Runs::Elsewhere, table_files::set_time_to_live),
-    Derived::text("capacity.json", |mount, at, _| {
+    Derived::text("capacity.json", |mount, at| {
         about::metrics(mount, at, |metrics, table, layout| pretty(&capacity::render(metrics, table, layout.prices())))
     })
     .of_mount(),
-    Derived::text("metrics.ndjson", |mount, at, _| {
+    Derived::text("metrics.ndjson", |mount, at| {
         about::metrics(mount, at, |metrics, table, _| points::render(table, metrics.now_ms).into_bytes())
     })
     .of_mount(),
-    Derived::text("heat.svg", |mount, at, _| heat::picture(mount, at, Minute)).of_now(),
-    Derived::text("heat.hour.svg", |mount, at, _| heat::picture(mount, at, Hour)).of_now(),
-    Derived::text("heat.day.svg", |mount, at, _| heat::picture(mount, at, Day)).of_now(),
+    Derived::text("heat.svg", |mount, at| heat::picture(mount, at, Minute)).of_now(),
+    Derived::text("heat.hour.svg", |mount, at| heat::picture(mount, at, Hour)).of_now(),
+    Derived::text("heat.day.svg", |mount, at| heat::picture(mount, at, Day)).of_now(),
 ];
 
 /// In the directory of an index; listed when the mount shows all.
 pub static OF_INDEX: [Derived; 2] = [
-    Derived::text("violations.ndjson", |mount, at, _| {
-        absence::absences(at, |source, visit| mount.db.absences(source, true, visit))
-    })
-    .reading(Effort::Table),
-    Derived::text("missing.ndjson", |mount, at, _| absence::absences(at, |source, visit| mount.db.absences(source, false, visit)))
+    Derived::text("violations.ndjson", |mount, at| absence::absences(at, |source, visit| mount.db.absences(source, true, visit)))
+        .reading(Effort::Table),
+    Derived::text("missing.ndjson", |mount, at| absence::absences(at, |source, visit| mount.db.absences(source, false, visit)))
         .reading(Effort::Table),
 ];
 
 /// In `partitions/`, never listed.
 pub static OF_PARTITIONS: [Derived; 8] = [
-    Derived::text("heat.tsv", |mount, at, _| heat::heat(mount, at, Minute)).of_now(),
-    Derived::text("heat.hour.tsv", |mount, at, _| heat::heat(mount, at, Hour)).of_now(),
-    Derived::text("heat.day.tsv", |mount, at, _| heat::heat(mount, at, Day)).of_now(),
-    Derived::text("hot.tsv", |mount, at, _| heat::hot(mount, at, Minute)).of_now(),
-    Derived::text("hot.hour.tsv", |mount, at, _| heat::hot(mount, at, Hour)).of_now(),
-    Derived::text("hot.day.tsv", |mount, at, _| heat::hot(mount, at, Day)).of_now(),
+    Derived::text("heat.tsv", |mount, at| heat::heat(mount, at, Minute)).of_now(),
+    Derived::text("heat.hour.tsv", |mount, at| heat::heat(mount, at, Hour)).of_now(),
+    Derived::text("heat.day.tsv", |mount, at| heat::heat(mount, at, Day)).of_now(),
+    Derived::text("hot.tsv", |mount, at| heat::hot(mount, at, Minute)).of_now(),
+    Derived::text("hot.hour.tsv", |mount, at| heat::hot(mount, at, Hour)).of_now(),
+    Derived::text("hot.day.tsv", |mount, at| heat::hot(mount, at, Day)).of_now(),
     Derived::text("hot-items.tsv", heat::hot_items).of_now(),
     Derived::text("big.tsv", heat::big).of_now(),
 ];
@@ -72,26 +68,28 @@ pub static OF_PARTITIONS: [Derived; 8] = [
 pub static OF_SERVICE: [Derived; 13] = [
     Derived::text(".ddb/capacity.json", about::capacity),
     Derived::text(".ddb/config.json", about::config),
-    Derived::text(".ddb/ctl", |_, _, _| Ok(about::CONTROL_USAGE.into())).taking(Runs::Here, about::control),
-    Derived::text(".ddb/errors/last", |mount, _, caller| Ok(mount.journal.last(session_of(caller.pid), now_ms()).into_bytes())),
-    Derived::text(".ddb/errors.ndjson", |mount, _, _| Ok(mount.journal.all().into_bytes())),
-    Derived::text(".ddb/last/capacity.json", |mount, _, caller| Ok(mount.last.capacity_of(caller))),
-    Derived::text(".ddb/last/response.json", |mount, _, caller| Ok(mount.last.of(caller).to_vec())),
+    Derived::text(".ddb/ctl", |_, _| Ok(about::CONTROL_USAGE.into())).taking(Runs::Here, about::control),
+    Derived::text(".ddb/errors/last", |mount, _| {
+        Ok(mount.journal.last(session_of(mount.caller.pid), now_ms(), |missed| (missed.explain)(mount)).into_bytes())
+    }),
+    Derived::text(".ddb/errors.ndjson", |mount, _| Ok(mount.journal.all().into_bytes())),
+    Derived::text(".ddb/last/capacity.json", |mount, _| Ok(mount.last.capacity_of(mount.caller))),
+    Derived::text(".ddb/last/response.json", |mount, _| Ok(mount.last.of(mount.caller).to_vec())),
     Derived::text(".ddb/scratch.ndjson", scratch::lines),
-    Derived::text(".ddb/slowlog.ndjson", |mount, _, _| Ok(mount.calls.slow_lines().into_bytes())),
+    Derived::text(".ddb/slowlog.ndjson", |mount, _| Ok(mount.calls.slow_lines().into_bytes())),
     Derived::text(".ddb/stats.json", about::stats),
-    Derived::text(".ddb/stats.prom", |mount, _, _| Ok(prometheus::render(&mount.layout()?.all_metrics()?).into_bytes())),
-    Derived::text(".ddb/version", |_, _, _| Ok(concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").into())),
-    Derived::text(".ddb/warnings.ndjson", |mount, _, _| {
+    Derived::text(".ddb/stats.prom", |mount, _| Ok(prometheus::render(&mount.layout()?.all_metrics()?).into_bytes())),
+    Derived::text(".ddb/version", |_, _| Ok(concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").into())),
+    Derived::text(".ddb/warnings.ndjson", |mount, _| {
         Ok((mount.journal.warnings() + &scratch::warnings(mount) + &heat::warnings(mount)).into_bytes())
     }),
 ];
 
 /// Makes the text of a file.
-type MakeText = fn(&Mount, &Special, Caller) -> Result<Vec<u8>, FsError>;
+type MakeText = fn(&Mount, &Special) -> Result<Vec<u8>, FsError>;
 /// Does what one write says.
-type Run = fn(&Arc<Host>, &Special, &[u8]) -> Result<(), FsError>;
-type Open = fn(&Arc<Host>, &SpecialNode, Caller, OpenFlags) -> Result<Handle, FsError>;
+type Run = fn(&Host, &Special, &[u8]) -> Result<(), FsError>;
+type Open = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle, FsError>;
 
 /// A row; see the module.
 #[derive(Debug, Clone, Copy)]
@@ -194,8 +192,8 @@ impl Room for Derived {
         }
     }
 
-    fn text(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Vec<u8>, FsError> {
-        (self.text)(mount, at, caller)
+    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+        (self.text)(mount, at)
     }
 
     /// What is commanded here is of the mount, not of the data.
@@ -203,11 +201,11 @@ impl Room for Derived {
         matches!(self.written, Written::Command(Runs::Here, _))
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
         match self.written {
             Written::Nothing => Err(FsError::Derived),
             Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand { at: at.clone(), runs, run }))),
-            Written::Open(open) => open(host, at, caller, flags),
+            Written::Open(open) => open(host, at, flags),
         }
     }
 }
@@ -226,12 +224,12 @@ impl std::fmt::Debug for OpenCommand {
 }
 
 impl OpenSpecial for OpenCommand {
-    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
         let Call::Write { data, .. } = call else { return reply(Ok(())) };
-        let (again, runs) = (Arc::clone(host), self.runs);
+        let (again, runs) = (host.clone(), self.runs);
         let work = move || {
             let ended = (self.run)(&again, &self.at, &data);
-            reply(noted(&again, caller, "write", || self.at.path.clone(), ended));
+            reply(noted(&again, "write", || self.at.path.clone(), ended));
         };
         match runs {
             Runs::Here => work(),

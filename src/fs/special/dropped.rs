@@ -91,7 +91,7 @@ pub fn sink() -> Handle {
 struct Sink;
 
 impl OpenSpecial for Sink {
-    fn call(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, _call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, _host: &Host, _call: Call, reply: Reply<()>) {
         reply(Ok(()));
     }
 }
@@ -115,7 +115,7 @@ impl Room for Dropped {
         if at.kind == Kind::Directory { Ok(Vec::new()) } else { Err(FsError::NotDirectory) }
     }
 
-    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(Vec::new())
     }
 
@@ -123,17 +123,17 @@ impl Room for Dropped {
         Ok(self.target.clone())
     }
 
-    fn open_writer(&self, _at: &SpecialNode, _host: &Arc<Host>, _caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
         Ok(sink())
     }
 
-    fn unlink(&self, at: &SpecialNode, host: &Arc<Host>, _caller: Caller, reply: Reply<()>) {
-        host.mount().dropped.lock().remove(&at.path);
+    fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
+        host.mount.dropped.lock().remove(&at.path);
         reply(Ok(()));
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host, _caller: Caller) -> Result<(), FsError> {
-        host.mount().dropped.lock().remove(&at.path);
+    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<(), FsError> {
+        host.mount.dropped.lock().remove(&at.path);
         Ok(())
     }
 }

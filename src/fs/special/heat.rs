@@ -96,7 +96,7 @@ pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsErr
 }
 
 /// The single items asked for most, by their paths below `items/`; of one that is not there now its digest.
-pub fn hot_items(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn hot_items(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let mut out = ITEM_COLUMNS.to_owned();
     let Some(items) = mount.layout()?.hot_items(source, ROWS_MAX)? else {
@@ -126,7 +126,7 @@ fn hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
 }
 
 /// The largest item collections, and how much that is of what one of a table with a local index may have; `-` where there is no limit.
-pub fn big(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let bytes_max = layout.collection_bytes_max().max(1) as f64;

@@ -121,13 +121,13 @@ impl Room for Directory {
         Ok(vec![listed(&schema_node(at), SCHEMA_NAME)])
     }
 
-    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node, FsError> {
         Err(FsError::NotPermitted("this index is a draft: write its schema.json"))
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host, _caller: Caller) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<(), FsError> {
         let (table, index) = names(at)?;
-        if host.mount().index_drafts.remove(table, index) { Ok(()) } else { Err(FsError::NotFound) }
+        if host.mount.index_drafts.remove(table, index) { Ok(()) } else { Err(FsError::NotFound) }
     }
 }
 
@@ -138,7 +138,7 @@ impl Room for SchemaFile {
         modified_ms(at, mount)
     }
 
-    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (table, index) = names(at)?;
         match made(at, mount)? {
             Some(Node::Index(source)) => schema::text(mount, &source),
@@ -146,21 +146,21 @@ impl Room for SchemaFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (mount, (table, index)) = (host.mount(), names(at)?);
-        let text = self.text(at, mount, caller)?;
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (mount, (table, index)) = (&host.mount, names(at)?);
+        let text = self.text(at, mount)?;
         let target = IndexTarget { table: mount.schema(table)?, index: index.clone() };
-        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, (!flags.truncate).then_some(text)))
+        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, (!flags.truncate).then_some(text)))
     }
 }
 
 impl Execute for IndexTarget {
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
         let (table, index) = (request.table_name.clone(), open.state.lock().writer.target().index.clone());
         // Answered when the index is defined, not when it is built: that may take as long as reading the table.
-        let made = update(host.mount(), request);
+        let made = update(&host.mount, request);
         if made.is_ok() {
-            host.mount().index_drafts.remove(&table, &index);
+            host.mount.index_drafts.remove(&table, &index);
         }
         done.tell(made.map(|()| 0));
     }

@@ -149,11 +149,11 @@ impl Room for StatsFile {
     }
 
     /// Without counting what lies in the partition.
-    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         Ok(Attr::read_only(STATS_BYTES as u64, self.modified_ms(at, mount)?))
     }
 
-    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         stats_text(at, mount, self.0)
     }
 }
@@ -199,7 +199,7 @@ impl Room for Link {
         if self.is_of_item { item_ms(at, mount, self.id, &self.key) } else { collection_ms(at, mount, self.id, &self.key) }
     }
 
-    fn attr(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         Ok(Attr::symlink(&self.target(at), self.modified_ms(at, mount)?))
     }
 

@@ -93,7 +93,7 @@ impl Room for SavedFile {
         Ok(all.iter().map(|(name, query)| listed(&listed_node(at, name, &query.form), name)).collect())
     }
 
-    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         match self {
             Self::Directory => Err(FsError::IsDirectory),
             Self::Link(_) => Err(FsError::BadHandle),
@@ -114,24 +114,24 @@ impl Room for SavedFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (Self::Request(name), mount) = (self, host.mount()) else { return Err(FsError::Derived) };
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (Self::Request(name), mount) = (self, &host.mount) else { return Err(FsError::Derived) };
         check_name(name)?;
         let target = RequestTarget { schema: mount.schema(table_of(at)?)?, name: name.clone() };
-        let text = if flags.truncate { None } else { self.text(at, mount, caller).ok() };
-        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, text))
+        let text = if flags.truncate { None } else { self.text(at, mount).ok() };
+        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, text))
     }
 
     /// On a thread for what takes long.
-    fn unlink(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
         let name = match self {
             Self::Directory => return reply(Err(FsError::IsDirectory)),
             Self::Request(name) | Self::Link(name) => name.clone(),
         };
-        let (again, at) = (Arc::clone(host), at.clone());
+        let (again, at) = (host.clone(), at.clone());
         host.run_elsewhere(Box::new(move || {
-            let removed = remove(&at, &name, &again, caller);
-            reply(noted(&again, caller, "unlink", || at.path.clone(), removed));
+            let removed = remove(&at, &name, &again);
+            reply(noted(&again, "unlink", || at.path.clone(), removed));
         }));
     }
 
@@ -148,7 +148,7 @@ impl Room for SavedFile {
         }
         check_name(to)?;
         let change = SavedQueryChange::Rename { from: from.clone(), to: to.to_owned(), replace };
-        change_saved(host.mount(), table_of(at)?, change)
+        change_saved(&host.mount, table_of(at)?, change)
     }
 
     fn create_refused(&self) -> FsError {
@@ -176,7 +176,7 @@ pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Re
     check_link_name(name)?;
     check_target(host, table, target)?;
     let change = SavedQueryChange::Put { name: name.to_owned(), form: SavedForm::Link(target.to_owned()), replace: false };
-    change_saved(host.mount(), table, change)
+    change_saved(&host.mount, table, change)
 }
 
 fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<(), FsError> {
@@ -188,12 +188,12 @@ fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> R
     }
 }
 
-fn remove(at: &Special, name: &str, host: &Host, caller: Caller) -> Result<(), FsError> {
+fn remove(at: &Special, name: &str, host: &Host) -> Result<(), FsError> {
     let table = table_of(at)?;
-    host.rm_guard.may_delete(table, caller)?;
-    let saved = saved(host.mount(), table, name)?.ok_or(FsError::NotFound)?;
-    change_saved(host.mount(), table, SavedQueryChange::Remove { name: name.to_owned() })?;
-    host.rm_guard.removed_saved(caller, table, name, saved.form);
+    host.rm_guard.may_delete(table, &host.mount)?;
+    let saved = saved(&host.mount, table, name)?.ok_or(FsError::NotFound)?;
+    change_saved(&host.mount, table, SavedQueryChange::Remove { name: name.to_owned() })?;
+    host.rm_guard.removed_saved(&host.mount, table, name, saved.form);
     Ok(())
 }
 
@@ -267,10 +267,10 @@ impl Target for RequestTarget {
 }
 
 impl Execute for RequestTarget {
-    fn execute(host: &Arc<Host>, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
-        let again = Arc::clone(host);
+    fn execute(host: &Host, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
+        let again = host.clone();
         host.run_elsewhere(Box::new(move || {
-            done.tell(match again.mount().db.change_saved_queries(&table, change) {
+            done.tell(match again.mount.db.change_saved_queries(&table, change) {
                 Ok(SavedQueryOutcome::Full) => Err(Error::Limit(LimitError::SavedQueries)),
                 Ok(_) => Ok(0),
                 Err(error) => Err(error),

@@ -25,8 +25,8 @@ use crate::protocol::{self, Failure};
 
 impl Execute for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
-        let (again, open) = (Arc::clone(host), Arc::clone(open));
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+        let (again, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
             let ended = store(&again, &table, request);
@@ -37,13 +37,13 @@ impl Execute for SchemaTarget {
 
 impl Execute for PlanTarget {
     /// A new index is held against every item: on a thread of its own.
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
-        let (again, open) = (Arc::clone(host), Arc::clone(open));
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+        let (again, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().0.table.clone();
-            let planned = plan(again.mount(), &table, request);
+            let planned = plan(&again.mount, &table, request);
             if let Ok(text) = &planned {
-                again.mount().plans.lock().keep((table.clone(), session_of(open.opener)), text.clone(), now_ms());
+                again.mount.plans.lock().keep((table.clone(), session_of(open.opener)), text.clone(), now_ms());
             }
             done.tell(planned.map(|_| 0));
         }));
@@ -57,7 +57,7 @@ pub fn target(mount: &Mount, table: &TableName) -> Result<SchemaTarget, FsError>
 
 /// Performs what a written `schema.json` asks for. A change is checked as a whole before its first step.
 pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
-    let mount = host.mount();
+    let mount = &host.mount;
     match request {
         SchemaRequest::Create { request, expiry, .. } => {
             create_table(host, *request)?;
@@ -174,7 +174,7 @@ fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry
 /// CreateTable; the draft of that name becomes the table. Its folders are collections before it is a table, so that a program
 /// that is at work in them finds them at every moment; links in its `queries/` are saved queries after it is one.
 pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Error> {
-    let (mount, table) = (host.mount(), request.table_name.clone());
+    let (mount, table) = (&host.mount, request.table_name.clone());
     let made = keep_draft_folders(mount, &mount.drafts.lock(), &request);
     if let Err(error) = mount.db.create_table(request.clone()) {
         if made {
@@ -249,9 +249,9 @@ fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
 }
 
 /// The plan that the caller's session made last, or how to make one.
-pub fn plan_text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
-    let plan = mount.plans.lock().get(&(table.clone(), session_of(caller.pid)), now_ms()).cloned();
+    let plan = mount.plans.lock().get(&(table.clone(), session_of(mount.caller.pid)), now_ms()).cloned();
     Ok(plan.unwrap_or_else(|| {
         pretty(&json!({
             "table": table.as_str(),
@@ -264,7 +264,7 @@ pub fn plan_text(mount: &Mount, at: &Special, caller: Caller) -> Result<Vec<u8>,
 }
 
 /// OPEN of a writer.
-pub fn open_plan(host: &Arc<Host>, at: &SpecialNode, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-    let target = PlanTarget(target(host.mount(), at.of_table()?)?);
-    Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
+pub fn open_plan(host: &Host, at: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
+    let target = PlanTarget(target(&host.mount, at.of_table()?)?);
+    Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, None))
 }

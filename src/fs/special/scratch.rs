@@ -74,7 +74,7 @@ fn long(mount: &Mount, name: &str) -> Result<Node, FsError> {
 }
 
 /// `.ddb/scratch.ndjson`
-pub fn lines(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn lines(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let lines: Vec<String> = scratch::list(mount)?.iter().map(|file| line(mount, file)).collect();
     Ok(lines.concat().into_bytes())
 }

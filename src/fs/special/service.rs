@@ -60,8 +60,8 @@ fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
 struct AccessLog;
 
 impl Room for AccessLog {
-    fn open_reader(&self, _at: &SpecialNode, host: &Arc<Host>, _caller: Caller) -> Result<Handle, FsError> {
-        Ok(Handle::Special(Arc::new(OpenAccessLog { ahead: host.mount().calls.watch() })))
+    fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+        Ok(Handle::Special(Arc::new(OpenAccessLog { ahead: host.mount.calls.watch() })))
     }
 }
 
@@ -76,10 +76,10 @@ impl OpenSpecial for OpenAccessLog {
         Some(AHEAD_BYTES_MAX)
     }
 
-    fn read(self: Arc<Self>, host: &Arc<Host>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<Bytes>) {
         if size == 0 {
             return reply(Ok(Bytes::own(Vec::new())));
         }
-        Arc::clone(host).wait(caller, Box::new(move |_| Ok(self.ahead.take(size))), reply);
+        host.wait(Box::new(move |_| Ok(self.ahead.take(size))), reply);
     }
 }

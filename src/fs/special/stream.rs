@@ -82,14 +82,14 @@ impl LogFile {
 }
 
 impl Room for LogFile {
-    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         let log = self.look(mount)?;
         let log = log.lock();
         Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Arc<Host>, _caller: Caller) -> Result<Handle, FsError> {
-        Ok(Handle::Special(Arc::new(OpenLog { path: at.path.clone(), log: self.look(host.mount())? })))
+    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+        Ok(Handle::Special(Arc::new(OpenLog { path: at.path.clone(), log: self.look(&host.mount)? })))
     }
 }
 
@@ -100,11 +100,11 @@ struct OpenLog {
 }
 
 impl OpenSpecial for OpenLog {
-    fn read(self: Arc<Self>, host: &Arc<Host>, caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
-        let again = Arc::clone(host);
+    fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<Bytes>) {
+        let again = host.clone();
         host.run_long(Box::new(move || {
-            let read = self.log.lock().read(&*again.mount().db, offset, size).map(Bytes::own);
-            reply(noted(&again, caller, "read", || self.path.clone(), read));
+            let read = self.log.lock().read(&*again.mount.db, offset, size).map(Bytes::own);
+            reply(noted(&again, "read", || self.path.clone(), read));
         }));
     }
 }
@@ -154,8 +154,8 @@ impl Room for Follow {
         Ok(mount.started_ms)
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Arc<Host>, _caller: Caller) -> Result<Handle, FsError> {
-        let (mount, table) = (host.mount(), at.of_table()?);
+    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+        let (mount, table) = (&host.mount, at.of_table()?);
         let records = Records::at(&*mount.db, of_table(mount, table)?, ShardPosition::Latest)?;
         let ahead = Mutex::new(Ahead { records, bytes: Vec::new() });
         Ok(Handle::Special(Arc::new(OpenFollow { table: table.clone(), ahead })))
@@ -211,11 +211,11 @@ impl OpenSpecial for OpenFollow {
         true
     }
 
-    fn read(self: Arc<Self>, host: &Arc<Host>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, host: &Host, _offset: u64, size: usize, reply: Reply<Bytes>) {
         if size == 0 {
             return reply(Ok(Bytes::own(Vec::new())));
         }
-        Arc::clone(host).wait(caller, Box::new(move |mount| self.take(mount, size)), reply);
+        host.wait(Box::new(move |mount| self.take(mount, size)), reply);
     }
 }
 

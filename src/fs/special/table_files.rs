@@ -31,8 +31,8 @@ gsi-propagation pause | resume  stop the global indexes where they are, and let 
 ";
 
 /// Does what one write says. A table may take long to go: it is done on a thread of its own.
-pub fn command(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
-    let (mount, table) = (host.mount(), at.of_table()?);
+pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
+    let (mount, table) = (&host.mount, at.of_table()?);
     let text = std::str::from_utf8(data).map_err(|_| FsError::Invalid("a command is text"))?;
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -42,7 +42,7 @@ pub fn command(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsErro
             Ok(())
         }
         // During a write the kernel holds the lock of a file.
-        ["drop"] => host.drop_table(DeleteTableRequest::new(table.clone()), WaitPolicy::Short),
+        ["drop"] => host.drop_table(DeleteTableRequest::new(table.clone())),
         ["create", keys @ ..] if !keys.is_empty() => {
             let name = format!("{table}@{}", keys.join(","));
             let request = draft::one_step(&name).ok_or(FsError::NotFound)??;
@@ -59,7 +59,7 @@ pub fn command(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsErro
     }
 }
 
-pub fn describe(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
     Ok(pretty(&wire::table_description::described(&description)))
@@ -68,7 +68,7 @@ pub fn describe(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>,
 const NOT_COUNTED: &str =
     "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
 
-pub fn advice(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
     if mount.db.charges_looks() {
         return Err(Error::Unavailable(NOT_COUNTED).into());
@@ -82,7 +82,7 @@ pub fn advice(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, F
 const NEXT_MAX: usize = 20;
 
 /// What it says when it is read.
-pub fn time_to_live(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn time_to_live(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
     let described = described(mount, table)?;
     let shown = |(ms, key)| json!({"expires": calendar::iso(ms), "item": names::item_path(&key)});
@@ -98,10 +98,10 @@ fn described(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveRespo
 }
 
 /// Does what one write says.
-pub fn set_time_to_live(host: &Arc<Host>, at: &Special, data: &[u8]) -> Result<(), FsError> {
+pub fn set_time_to_live(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
     const USAGE: FsError =
         FsError::Invalid("write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable");
-    let (mount, table) = (host.mount(), at.of_table()?);
+    let (mount, table) = (&host.mount, at.of_table()?);
     let text = std::str::from_utf8(data).map_err(|_| USAGE)?.trim();
     let (enabled, attribute_name) = match text.split_once(char::is_whitespace) {
         None if text.is_empty() => return Ok(()),

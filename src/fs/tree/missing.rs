@@ -47,7 +47,7 @@ pub fn is_worth_telling(parent: &Node, name: &str) -> bool {
 #[must_use]
 pub fn explain(mount: &Mount, parent: &Node, name: &str, (time_ms, thread): (u64, u32)) -> Option<Failed> {
     let node = super::resolve(mount, parent, name.as_bytes());
-    if node.and_then(|node| super::attr(mount, &node, Caller::default())).is_ok() {
+    if node.and_then(|node| super::attr(mount, &node)).is_ok() {
         return None;
     }
     let path = mount.path(parent);

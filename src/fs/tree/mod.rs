@@ -32,7 +32,7 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node, FsErro
         return resolved;
     }
     // What is there wins over what was dropped under the same name: an index made later is not hidden by a forgotten folder.
-    let is_there = resolved.as_ref().is_ok_and(|node| quick_attr(mount, node, Caller::default()).is_ok());
+    let is_there = resolved.as_ref().is_ok_and(|node| quick_attr(mount, node).is_ok());
     if is_there { resolved } else { dropped::find(mount, parent, name).map_or(resolved, Ok) }
 }
 
@@ -67,7 +67,7 @@ pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Op
     let step = |parent: Node, name: &str| match resolve(mount, &parent, name.as_bytes()) {
         // What was made in the draft and is nothing in the table.
         Err(FsError::NotFound) if mount.restores_in(&parent) => Ok(dropped::make(mount, &parent, name, Kind::Directory)),
-        Ok(node) if mount.restores_in(&parent) && quick_attr(mount, &node, Caller::default()).is_err() => {
+        Ok(node) if mount.restores_in(&parent) && quick_attr(mount, &node).is_err() => {
             Ok(dropped::make(mount, &parent, name, Kind::Directory))
         }
         resolved => resolved,
@@ -88,7 +88,7 @@ fn became(mount: &Mount, directory: &Node) -> Result<Option<Node>, FsError> {
 ///
 /// # Errors
 /// [`FsError::NotFound`] when it does not exist (any more).
-pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
     let attr = match node {
         Node::Root => Ok(Attr::directory(mount.started_ms)),
         Node::Readme => Ok(Attr::read_only(directories::readme(mount)?.len() as u64, mount.started_ms)),
@@ -106,10 +106,10 @@ pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError>
         Node::Scratch(id) => scratch::attr(mount, *id),
         Node::Alias(alias) => items::alias_attr(mount, alias),
         Node::AliasFolder(folder) => match became(mount, node)? {
-            Some(now) => attr(mount, &now, caller),
+            Some(now) => attr(mount, &now),
             None => items::alias_folder_attr(mount, folder),
         },
-        Node::Special(special) => room(special)?.attr(special, mount, caller),
+        Node::Special(special) => room(special)?.attr(special, mount),
     };
     Ok(attr?.of(node.ino()))
 }
@@ -118,12 +118,12 @@ pub fn attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError>
 ///
 /// # Errors
 /// As of [`attr`].
-pub fn quick_attr(mount: &Mount, node: &Node, caller: Caller) -> Result<Attr, FsError> {
+pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
     match node {
         Node::Special(special) if node.reads_many() => {
             Ok(Attr::read_only(0, room(special)?.modified_ms(special, mount)?).of(node.ino()))
         }
-        _ => attr(mount, node, caller),
+        _ => attr(mount, node),
     }
 }
 
@@ -155,12 +155,12 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>, FsError> {
 ///
 /// # Errors
 /// Gone, not such a file, or the database failed.
-pub fn text(mount: &Mount, node: &Node, caller: Caller) -> Result<Vec<u8>, FsError> {
+pub fn text(mount: &Mount, node: &Node) -> Result<Vec<u8>, FsError> {
     match node {
         Node::Readme => directories::readme(mount),
         Node::Schema(source) => schema::text(mount, source),
         Node::Stats(source) => schema::stats_text(mount, source),
-        Node::Special(special) => room(special)?.text(special, mount, caller),
+        Node::Special(special) => room(special)?.text(special, mount),
         Node::Entry(entry) => Ok(entry::counted_text(mount, entry)?.0),
         Node::Alias(_) => Err(FsError::NotFound),
         directory if directory.kind() == Kind::Directory => Err(FsError::IsDirectory),
@@ -203,7 +203,7 @@ fn with_hidden(mount: &Mount, directory: &Node, mut names: Vec<Listed>, hidden: 
     if mount.options.show_all {
         names.extend(hidden.iter().filter_map(|name| {
             let node = resolve(mount, directory, name.as_bytes()).ok()?;
-            quick_attr(mount, &node, Caller::default()).ok()?;
+            quick_attr(mount, &node).ok()?;
             Some(listed(&node, name))
         }));
     }
@@ -217,7 +217,7 @@ pub fn drop_scratch_of_gone_directories(mount: &Mount) {
         if let Some(table) = directory.table() {
             mount.drop_scratch_of_gone(table);
         }
-        if matches!(attr(mount, &directory, Caller::default()), Err(FsError::NotFound)) {
+        if matches!(attr(mount, &directory), Err(FsError::NotFound)) {
             mount.scratch.lock().remove_directory(&directory);
         }
     }

@@ -13,8 +13,7 @@ use std::time::Instant;
 /// A call that has begun.
 #[derive(Debug)]
 pub struct TimedCall {
-    view: Arc<View>,
-    caller: Caller,
+    pub view: View,
     operation: &'static str,
     ino: u64,
     /// Of something in the directory `ino`.
@@ -27,17 +26,16 @@ pub struct TimedCall {
 impl View {
     /// A call on an inode, or on a name in it.
     #[must_use]
-    pub fn begin(self: &Arc<Self>, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
+    pub fn begin(&self, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
         // What takes long elsewhere is given up with the caller.
         caller::set(self.host.releases.caller(caller.pid, |thread| has_signal(thread) != Some(true)));
         TimedCall {
-            view: Arc::clone(self),
-            caller,
+            view: self.called_by(caller),
             operation,
             ino,
             name: name.map(Box::from),
             started: Instant::now(),
-            kept: self.mount.journal.kept(),
+            kept: self.host.mount.journal.kept(),
         }
     }
 }
@@ -49,7 +47,7 @@ impl TimedCall {
         if let Err(error) = &outcome {
             self.tell(error);
         }
-        let calls = &self.view.mount.calls;
+        let calls = &self.view.host.mount.calls;
         if took < SLOW && !calls.is_watched() {
             return outcome;
         }
@@ -60,35 +58,41 @@ impl TimedCall {
         }
         let path = self.path(node.as_deref());
         let result = outcome.as_ref().err().map_or("OK", |error| error.errno().name());
-        calls.note(Ended { time_ms: now_ms(), pid: self.caller.pid, operation: self.operation, path, result, took });
+        calls.note(Ended { time_ms: now_ms(), pid: self.view.caller().pid, operation: self.operation, path, result, took });
         outcome
     }
 
     fn path(&self, node: Option<&Node>) -> String {
         match (node, &self.name) {
             (Some(node), Some(name)) => self.view.child_path(node, name),
-            (Some(node), None) => self.view.mount.path(node),
+            (Some(node), None) => self.view.host.mount.path(node),
             (None, _) => "(gone)".to_owned(),
         }
     }
 
     /// Keeps a failure for `.ddb/errors/last`. What programs ask for to see whether it fails hides no failure of their own.
     fn tell(&self, error: &FsError) {
-        let (view, thread) = (&self.view, self.caller.pid);
+        let (view, thread) = (&self.view, self.view.caller().pid);
         let is_remarkable = error.is_remarkable();
         // What a look at a name says is for `View::missed`.
-        if error.is_quiet() || (self.operation == "lookup" && !is_remarkable) || view.mount.journal.has_kept(thread, self.kept) {
+        if error.is_quiet() || (self.operation == "lookup" && !is_remarkable) || view.host.mount.journal.has_kept(thread, self.kept)
+        {
             return;
         }
         let path = self.path(view.inodes.get(self.ino).as_deref());
         if is_remarkable {
-            view.host.record(self.caller, self.operation, path, Failure { error: error.clone(), report: error.explanation() });
+            view.host.record(self.operation, path, Failure { error: error.clone(), report: error.explanation() });
             return;
         }
-        let failed = Failed::new(self.caller, self.operation, path, error, error.explanation());
+        let failed = Failed::new(view.caller(), self.operation, path, error, error.explanation());
         let name = String::from_utf8_lossy(self.name.as_deref().unwrap_or_default()).into_owned();
-        let missed =
-            Missed { parent: self.ino, name, time_ms: failed.time_ms, thread, explain: Arc::new(move || Some(failed.clone())) };
-        view.mount.journal.miss(view.mount.last.session(thread), missed);
+        let missed = Missed {
+            parent: self.ino,
+            name,
+            time_ms: failed.time_ms,
+            thread,
+            explain: Arc::new(move |_: &Mount| Some(failed.clone())),
+        };
+        view.host.mount.journal.miss(view.host.mount.last.session(thread), missed);
     }
 }

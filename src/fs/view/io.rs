@@ -32,7 +32,7 @@ const FREE_PART_MIN: u64 = 16;
 impl View {
     /// A call that has reserved what it may make its handle hold: what it holds is counted before `reply`. When it could not, the call is
     /// answered.
-    fn reserved<T: 'static>(self: &Arc<Self>, number: u64, reserved: Result<(), FsError>, reply: Reply<T>) -> Option<Reply<T>> {
+    fn reserved<T: 'static>(&self, number: u64, reserved: Result<(), FsError>, reply: Reply<T>) -> Option<Reply<T>> {
         if let Err(error) = reserved {
             reply(Err(error));
             return None;
@@ -45,7 +45,7 @@ impl View {
     }
 
     /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
-    pub fn read(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
+    pub fn read(&self, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
         let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
         let reply = if handle.reads_ahead() {
             let Some(reply) = self.reserved(number, self.handles.reserve_read(number), reply) else { return };
@@ -54,17 +54,17 @@ impl View {
             reply
         };
         match &*handle {
-            Handle::Special(open) => Arc::clone(open).read(&self.host, caller, offset, size, reply),
-            Handle::Computed(_) => self.read_computed(caller, handle, (offset, size), reply),
-            _ => reply(self.read_now(caller, &handle, offset, size)),
+            Handle::Special(open) => Arc::clone(open).read(&self.host, offset, size, reply),
+            Handle::Computed(_) => self.read_computed(handle, (offset, size), reply),
+            _ => reply(self.read_now(&handle, offset, size)),
         }
     }
 
-    fn read_now(&self, caller: Caller, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
+    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
         let bytes = match &**handle {
             Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
-            Handle::Item(open) => self.read_text(caller, open, offset, size),
-            Handle::Scratch(id) => self.mount.scratch.lock().read(*id, offset, size, now_ms())?,
+            Handle::Item(open) => self.read_text(open, offset, size),
+            Handle::Scratch(id) => self.host.mount.scratch.lock().read(*id, offset, size, now_ms())?,
             Handle::Directory(_) => return Err(FsError::IsDirectory),
             Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
@@ -72,32 +72,32 @@ impl View {
     }
 
     /// The text of a file that is written too. Who reads it has read the item, if that is what it still shows.
-    fn read_text(&self, caller: Caller, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
+    fn read_text(&self, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
         let state = open.state.lock();
         let target = state.writer.target();
         if let (Some(version), Some(key)) = (state.writer.snapshot(), target.known_key()) {
-            self.host.read_versions.note(item_number(&target.table, &key), caller.pid, version);
+            self.host.read_versions.note(item_number(&target.table, &key), self.caller().pid, version);
         }
         state.writer.read(offset, size).to_vec()
     }
 
     /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
-    pub fn write(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
+    pub fn write(&self, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
         let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
         // Before the text is copied: what is refused must not have been held for a moment.
         let Some(reply) = self.reserved(number, self.handles.reserve(number, data.len()), reply) else { return };
         match &*handle {
             Handle::Item(open) => {
                 let reply = self.host.keeping_whole(open, reply);
-                let caller = if is_of_plain_text(open) { caller } else { caller.waiting(WaitPolicy::Short) };
-                run(&self.host, caller, open, Call::Write { offset, data: data.to_vec() }, reply);
+                let host = if is_of_plain_text(open) { self.host.clone() } else { self.host.waiting(WaitPolicy::Short) };
+                run(&host, open, Call::Write { offset, data: data.to_vec() }, reply);
             }
             Handle::Special(open) => {
-                let caller = caller.waiting(WaitPolicy::Short);
-                Arc::clone(open).call(&self.host, caller, Call::Write { offset, data: data.to_vec() }, reply);
+                let host = self.host.waiting(WaitPolicy::Short);
+                Arc::clone(open).call(&host, Call::Write { offset, data: data.to_vec() }, reply);
             }
             Handle::Scratch(id) => {
-                let written = self.mount.scratch.lock().write(*id, offset, data, now_ms());
+                let written = self.host.mount.scratch.lock().write(*id, offset, data, now_ms());
                 reply(written);
             }
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
@@ -105,16 +105,17 @@ impl View {
     }
 
     /// FLUSH: a descriptor is closed. An incomplete text of the closer is an error.
-    pub fn flush(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
-        self.settle(caller, handle, Call::Flush, reply);
+    pub fn flush(&self, handle: u64, reply: Reply<()>) {
+        self.settle(handle, Call::Flush, reply);
     }
 
     /// FSYNC.
-    pub fn fsync(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
-        self.settle(caller, handle, Call::Fsync, reply);
+    pub fn fsync(&self, handle: u64, reply: Reply<()>) {
+        self.settle(handle, Call::Fsync, reply);
     }
 
-    fn settle(self: &Arc<Self>, caller: Caller, handle: u64, call: Call, reply: Reply<()>) {
+    fn settle(&self, handle: u64, call: Call, reply: Reply<()>) {
+        let caller = self.caller();
         let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
         match &*handle {
             // Not so before the first write of `echo >`, which has it open as another number then.
@@ -124,10 +125,10 @@ impl View {
                     && same_process(open.opener, caller.pid)
                     && !may_hold_open(caller.pid, open.ino) =>
             {
-                self.make_untouched(caller, open, reply);
+                self.make_untouched(open, reply);
             }
-            Handle::Item(open) => run(&self.host, caller, open, call, reply),
-            Handle::Special(open) => Arc::clone(open).call(&self.host, caller, call, reply),
+            Handle::Item(open) => run(&self.host, open, call, reply),
+            Handle::Special(open) => Arc::clone(open).call(&self.host, call, reply),
             Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Ok(()));
             }
@@ -135,27 +136,27 @@ impl View {
     }
 
     /// RELEASE: the handle is gone. Text that a mapping left behind is stored; nobody hears of a failure but the log.
-    pub fn release(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
+    pub fn release(&self, handle: u64, reply: Reply<()>) {
         let Some(handle) = self.handles.remove(handle) else { return reply(Err(FsError::BadHandle)) };
         match &*handle {
             Handle::Item(open) => {
-                let (view, again) = (Arc::clone(self), Arc::clone(open));
+                let (view, again) = (self.clone(), Arc::clone(open));
                 let reply = logged(reply, open.path.clone());
                 let done: Reply<()> = Box::new(move |ended| {
                     if ended.is_ok() && view.creations.is_untouched(&again) {
-                        return view.make_untouched(caller, &again, reply);
+                        return view.make_untouched(&again, reply);
                     }
                     view.creations.remove(&again);
                     reply(ended);
                 });
-                run(&self.host, caller, open, Call::Release, done);
+                run(&self.host, open, Call::Release, done);
             }
             Handle::Special(open) => {
                 self.creations.remove_special(open);
-                Arc::clone(open).call(&self.host, caller, Call::Release, reply);
+                Arc::clone(open).call(&self.host, Call::Release, reply);
             }
             Handle::Scratch(id) => {
-                self.mount.scratch.lock().release(*id, now_ms());
+                self.host.mount.scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
@@ -163,14 +164,15 @@ impl View {
     }
 
     /// A created file that nothing was written to is an item from now on: `touch` of a new name, `: > X.json`.
-    pub(super) fn make_untouched(self: &Arc<Self>, caller: Caller, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
-        let (view, again) = (Arc::clone(self), Arc::clone(open));
+    pub(super) fn make_untouched(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
+        let caller = self.caller();
+        let (view, again) = (self.clone(), Arc::clone(open));
         let ended = move |made: Result<Option<Version>, FsError>| {
             view.creations.remove(&again);
             if let Ok(Some(version)) = made {
                 view.creations.made_empty(again.ino, version);
             }
-            reply(noted(&view.host, caller, "create", || again.path.clone(), made).map(drop));
+            reply(noted(&view.host, "create", || again.path.clone(), made).map(drop));
         };
         let request = match open.state.lock().writer.target().key_request() {
             Ok(request) => request,
@@ -189,7 +191,7 @@ impl View {
 
     /// SETATTR. Truncation is a property of the handle: without one it touches no item. Owner, mode and times of items are not
     /// kept, and setting them succeeds.
-    pub fn setattr(self: &Arc<Self>, caller: Caller, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
+    pub fn setattr(&self, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
         let node = match self.node(ino) {
             Ok(node) => node,
             Err(error) => return reply(Err(error)),
@@ -199,18 +201,18 @@ impl View {
         }
         if let Node::Scratch(id) = &*node {
             let set = self.set_scratch_attr(*id, new);
-            return reply(set.and_then(|()| self.getattr(caller, ino, handle)));
+            return reply(set.and_then(|()| self.getattr(ino, handle)));
         }
         if new.size.is_some() {
-            self.opens(caller, &node, ino);
+            self.opens(&node, ino);
         }
-        let view = Arc::clone(self);
-        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino, handle))));
+        let view = self.clone();
+        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(ino, handle))));
         let answer = match (new.size, handle) {
             (Some(size), Some(number)) => {
                 let grown = usize::try_from(size).unwrap_or(usize::MAX).min(TEXT_BYTES_MAX);
                 let reserved = self.handles.reserve(number, grown);
-                let reserved = noted(&self.host, caller, "truncate", || self.mount.path(&node), reserved);
+                let reserved = noted(&self.host, "truncate", || self.host.mount.path(&node), reserved);
                 let Some(answer) = self.reserved(number, reserved, answer) else { return };
                 answer
             }
@@ -218,8 +220,8 @@ impl View {
         };
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
             (Some(size), Some(opened)) => match &*opened {
-                Handle::Item(open) => run(&self.host, caller, open, Call::Truncate(size), answer),
-                Handle::Special(open) => Arc::clone(open).call(&self.host, caller, Call::Truncate(size), answer),
+                Handle::Item(open) => run(&self.host, open, Call::Truncate(size), answer),
+                Handle::Special(open) => Arc::clone(open).call(&self.host, Call::Truncate(size), answer),
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
             },
@@ -228,7 +230,7 @@ impl View {
             (Some(0), None) => answer(Ok(())),
             (Some(_), None) => answer(Err(FsError::Invalid("an item has the size of its text; write it as a whole"))),
             (None, _) => match self.creations.get(ino).filter(|open| self.creations.is_untouched(open)) {
-                Some(open) if new.touched || new.modified_ms.is_some() => self.make_untouched(caller, &open, answer),
+                Some(open) if new.touched || new.modified_ms.is_some() => self.make_untouched(&open, answer),
                 _ => answer(Ok(())),
             },
         }
@@ -245,7 +247,7 @@ impl View {
     }
 
     fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<(), FsError> {
-        let mut scratch = self.mount.scratch.lock();
+        let mut scratch = self.host.mount.scratch.lock();
         if let Some(size) = new.size {
             scratch.truncate(id, size, now_ms())?;
         }
@@ -254,13 +256,13 @@ impl View {
     }
 
     /// GETATTR, whose size may have to be computed.
-    pub fn getattr_then(self: &Arc<Self>, caller: Caller, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
-        let asked = self.node(ino).and_then(|node| Ok((self.getattr_of(caller, &node, ino, handle)?, node)));
+    pub fn getattr_then(&self, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
+        let asked = self.node(ino).and_then(|node| Ok((self.getattr_of(&node, ino, handle)?, node)));
         let (attr, node) = match asked {
             Ok((attr, node)) if node.is_computed() => (attr, node),
             asked => return reply(asked.map(|(attr, _)| attr).or_else(|error| self.removed_attr(ino).ok_or(error))),
         };
-        let computation = match self.computation_of(caller, &node, handle) {
+        let computation = match self.computation_of(&node, handle) {
             Ok(computation) => computation,
             Err(error) => return reply(Err(error)),
         };
@@ -269,16 +271,16 @@ impl View {
             let size = woken.and_then(|()| of_wake.size().unwrap_or(Err(FsError::Internal)));
             reply(size.map(|size| Attr { size, ..attr }));
         });
-        if computation.wait(caller.pid, Until::Size, wake) {
+        if computation.wait(self.caller().pid, Until::Size, wake) {
             self.compute(computation);
         }
     }
 
     /// The computation that a call is about: the handle's; else that of what the process opened last, since the kernel does not say
     /// through which descriptor fstat came; else the file's as it is now.
-    fn computation_of(&self, caller: Caller, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>, FsError> {
+    fn computation_of(&self, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>, FsError> {
         let open = handle.and_then(|handle| self.handles.get(handle));
-        let open = open.or_else(|| self.handles.of_process(node.ino(), caller.pid));
+        let open = open.or_else(|| self.handles.of_process(node.ino(), self.caller().pid));
         match open.as_deref() {
             Some(Handle::Computed(open)) => Ok(Arc::clone(&open.computation)),
             _ => self.current_computation(node),
@@ -287,20 +289,20 @@ impl View {
 
     /// The computation of a file as it is now, begun or not.
     fn current_computation(&self, node: &Node) -> Result<Arc<Computation>, FsError> {
-        let (ino, commit_id) = (node.ino(), self.mount.db.commit_id());
+        let (ino, commit_id) = (node.ino(), self.host.mount.db.commit_id());
         if let Some(computation) = self.kept.get(ino, commit_id) {
             return Ok(computation);
         }
         // What a snapshot shows may be a commit behind for a moment: then this one is of no use to the next.
-        let commit_id = self.mount.db.visible_commit_id()?;
-        let computation = Arc::new(Computation::new(tree::producer(&self.mount, node)?, &self.kept.spools));
+        let commit_id = self.host.mount.db.visible_commit_id()?;
+        let computation = Arc::new(Computation::new(tree::producer(&self.host.mount, node)?, &self.kept.spools));
         self.kept.insert(ino, commit_id, Arc::clone(&computation));
         Ok(computation)
     }
 
     /// The size of a computed file that is shown without computing it: that of its newest known text.
     pub(super) fn known_size(&self, ino: u64) -> u64 {
-        let current = self.kept.get(ino, self.mount.db.commit_id());
+        let current = self.kept.get(ino, self.host.mount.db.commit_id());
         let known = current.and_then(|computation| computation.size());
         // A mapping of an open file must not shrink because somebody looks up its name.
         let known = known.or_else(|| self.handles.last_of(ino, 0).and_then(|(open, _)| open.size()).map(Ok));
@@ -312,50 +314,45 @@ impl View {
         let computation = self.current_computation(node)?;
         let again = node.clone();
         let make = Box::new(move |mount: &Mount| tree::producer(mount, &again));
-        Ok(Handle::Computed(Box::new(OpenComputed::new(computation, make, self.mount.path(node)))))
+        Ok(Handle::Computed(Box::new(OpenComputed::new(computation, make, self.host.mount.path(node)))))
     }
 
     /// READ of a computed file.
-    pub(super) fn read_computed(
-        self: &Arc<Self>,
-        caller: Caller,
-        handle: Arc<Handle>,
-        (offset, size): (u64, usize),
-        reply: Reply<Bytes>,
-    ) {
+    pub(super) fn read_computed(&self, handle: Arc<Handle>, (offset, size): (u64, usize), reply: Reply<Bytes>) {
         let Handle::Computed(open) = &*handle else { return reply(Err(FsError::BadHandle)) };
         let computation = Arc::clone(&open.computation);
-        let view = Arc::clone(self);
+        let view = self.clone();
         let wake = Box::new(move |woken: Result<(), FsError>| {
-            let again = Arc::clone(&view);
+            let again = view.clone();
             view.host.run_long(move || {
-                let read = woken.and_then(|()| again.read_ready(caller, &handle, (offset, size)));
+                let read = woken.and_then(|()| again.read_ready(&handle, (offset, size)));
                 reply(read.map(Bytes::own));
             });
         });
-        if computation.wait(caller.pid, Until::Byte(offset), wake) {
+        if computation.wait(self.caller().pid, Until::Byte(offset), wake) {
             self.compute(computation);
         }
     }
 
-    fn read_ready(&self, caller: Caller, handle: &Handle, (offset, size): (u64, usize)) -> Result<Vec<u8>, FsError> {
+    fn read_ready(&self, handle: &Handle, (offset, size): (u64, usize)) -> Result<Vec<u8>, FsError> {
+        let caller = self.caller();
         let Handle::Computed(open) = handle else { return Err(FsError::BadHandle) };
         let wanted = || has_signal(caller.pid) != Some(true);
-        let answer = open.read(&self.mount, (offset, size), &wanted)?;
+        let answer = open.read(&self.host.mount, (offset, size), &wanted)?;
         if let Some(consumed) = answer.consumed {
-            let last = &self.mount.last;
+            let last = &self.host.mount.last;
             last.keep(last.session(caller.pid), consumed);
         }
         Ok(answer.bytes)
     }
 
     /// Makes steps as long as somebody waits for them, in turns with other work.
-    fn compute(self: &Arc<Self>, computation: Arc<Computation>) {
-        let view = Arc::clone(self);
+    fn compute(&self, computation: Arc<Computation>) {
+        let view = self.clone();
         self.host.run_long(move || {
-            let (began, has_room) = (Instant::now(), |bytes| has_room(view.mount.db.store_info(), bytes));
+            let (began, has_room) = (Instant::now(), |bytes| has_room(view.host.mount.db.store_info(), bytes));
             // In turns: a thread that made all of one result would let other readers wait for as long as a table takes.
-            while computation.step(&view.mount, has_room) {
+            while computation.step(&view.host.mount, has_room) {
                 if began.elapsed() > TURN {
                     return view.compute(computation);
                 }
@@ -366,7 +363,7 @@ impl View {
     /// COPY_FILE_RANGE: the bytes of the source that were copied. Answered after the commit.
     ///
     /// `NotSupported` of all but a whole item onto an empty one: the kernel then reads and writes.
-    pub fn copy_file_range(self: &Arc<Self>, caller: Caller, from: RangeEnd, to: RangeEnd, length: u64, reply: Reply<u64>) {
+    pub fn copy_file_range(&self, from: RangeEnd, to: RangeEnd, length: u64, reply: Reply<u64>) {
         let Some(handle) = self.handles.get(to.handle) else { return reply(Err(FsError::BadHandle)) };
         let Handle::Item(open) = &*handle else { return reply(Err(FsError::NotSupported)) };
         let target = {
@@ -380,7 +377,7 @@ impl View {
             Ok(copied) => copied,
             Err(error) => return reply(Err(error)),
         };
-        run(&self.host, caller, open, Call::Write { offset: 0, data }, Box::new(move |ended| reply(ended.map(|()| bytes))));
+        run(&self.host, open, Call::Write { offset: 0, data }, Box::new(move |ended| reply(ended.map(|()| bytes))));
     }
 
     /// The item as the source's handle has it, and the length of its text.
@@ -389,7 +386,7 @@ impl View {
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);
         };
-        if self.mount.options.keep_text {
+        if self.host.mount.options.keep_text {
             // The copy is the text, which may say another key.
             return Err(FsError::NotSupported);
         }

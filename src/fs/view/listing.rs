@@ -30,26 +30,27 @@ impl View {
     ///
     /// # Errors
     /// Not a directory, or gone.
-    pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
+    pub fn opendir(&self, ino: u64) -> Result<u64, FsError> {
+        let caller = self.caller();
         let node = self.node(ino)?;
-        self.attr_of(&node, caller).map_err(|error| self.gone_or(ino, error))?;
+        self.attr_of(&node).map_err(|error| self.gone_or(ino, error))?;
         // Each name in it would be one more line of what `rm -r` failed to remove.
         if let Some(table) = node.table().filter(|table| *node != Node::Table(TableName::clone(table))) {
-            self.host.rm_guard.may_delete(table, caller)?;
+            self.host.rm_guard.may_delete(table, &self.host.mount)?;
         }
         if let Node::Table(table) = &*node
-            && self.mount.in_progress.any(now_ms())
+            && self.host.mount.in_progress.any(now_ms())
         {
-            self.mount.in_progress.listed(table, process_of(caller.pid));
+            self.host.mount.in_progress.listed(table, process_of(caller.pid));
         }
-        let dots = self.mount.dots(&node);
+        let dots = self.host.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
-        let stream = DirectoryStream::new(dots, self.make_lister(caller, &node)).slow(is_slow).of(node);
+        let stream = DirectoryStream::new(dots, self.make_lister(&node)).slow(is_slow).of(node);
         self.handles.insert(Handle::Directory(Box::new(Mutex::new(stream))), ino, caller, now_ms())
     }
 
-    fn make_lister(&self, caller: Caller, node: &Arc<Node>) -> MakeLister {
-        let (is_emptied, node) = (self.host.rm_guard.is_emptied_for(caller, node), Arc::clone(node));
+    fn make_lister(&self, node: &Arc<Node>) -> MakeLister {
+        let (is_emptied, node) = (self.host.rm_guard.is_emptied_for(&self.host.mount, node), Arc::clone(node));
         Box::new(move |mount: &Mount| match is_emptied {
             true => Ok(Box::<FixedLister>::default() as Box<dyn Lister>),
             false => tree::lister(mount, &node),
@@ -57,10 +58,10 @@ impl View {
     }
 
     /// Who begins anew with a directory that was renamed since it was opened lists it under its new name.
-    fn follow_rename(&self, caller: Caller, handle: u64, stream: &mut DirectoryStream) {
+    fn follow_rename(&self, handle: u64, stream: &mut DirectoryStream) {
         let now = self.handles.ino(handle).and_then(|ino| self.inodes.get(ino));
         if let Some(now) = now.filter(|now| stream.is_of_another(now)) {
-            stream.renamed(self.make_lister(caller, &now), now);
+            stream.renamed(self.make_lister(&now), now);
         }
     }
 
@@ -78,19 +79,14 @@ impl View {
     ///
     /// # Errors
     /// The directory is gone, or the database failed; [`FsError::Interrupted`] when the caller has a signal and nothing was found so far.
-    pub fn readdir(
-        &self,
-        caller: Caller,
-        handle: u64,
-        offset: u64,
-        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
-    ) -> Result<(), FsError> {
-        self.with_stream(caller, (handle, offset), |stream| {
+    pub fn readdir(&self, handle: u64, offset: u64, emit: &mut dyn FnMut(Entry<'_>, u64) -> bool) -> Result<(), FsError> {
+        let caller = self.caller();
+        self.with_stream((handle, offset), |stream| {
             if stream.want_items(false) {
                 self.kernel_cache.name_readers.reads_names(caller.pid);
             }
             let emit = &mut |entry: Entry<'_>, offset| emit(Entry { ino: self.number(entry.ino, entry.kind), ..entry }, offset);
-            stream.read(&self.mount, offset, &|| has_signal(caller.pid) != Some(true), emit)
+            stream.read(&self.host.mount, offset, &|| has_signal(caller.pid) != Some(true), emit)
         })
     }
 
@@ -98,14 +94,15 @@ impl View {
     ///
     /// # Errors
     /// As of [`View::readdir`].
-    pub fn readdirplus(&self, caller: Caller, ino: u64, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<(), FsError> {
-        self.with_stream(caller, (handle, offset), |stream| {
+    pub fn readdirplus(&self, ino: u64, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<(), FsError> {
+        let caller = self.caller();
+        self.with_stream((handle, offset), |stream| {
             if offset > 0 {
                 self.kernel_cache.name_readers.looks(caller.pid);
             }
             let cache = &self.kernel_cache;
             stream.want_items(cache.is_on() && !cache.name_readers.is_reader_of_names(caller.pid));
-            let mut plus = Plus { view: self, caller, ino, next: offset, has_given: false, emit };
+            let mut plus = Plus { view: self, ino, next: offset, has_given: false, emit };
             match plus.list(stream, offset) {
                 // What was given stands; the next call meets the error again.
                 Err(_) if plus.has_given => Ok(()),
@@ -126,17 +123,16 @@ impl View {
 
     fn with_stream(
         &self,
-        caller: Caller,
         (handle, offset): (u64, u64),
         work: impl FnOnce(&mut DirectoryStream) -> Result<(), FsError>,
     ) -> Result<(), FsError> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
-        noted(&self.host, caller, "readdir", String::new, self.handles.reserve_read(handle))?;
+        noted(&self.host, "readdir", String::new, self.handles.reserve_read(handle))?;
         let read = {
             let mut stream = stream.lock();
             if offset == 0 {
-                self.follow_rename(caller, handle, &mut stream);
+                self.follow_rename(handle, &mut stream);
             }
             // Told already: some programs (ripgrep 13) ask on and on until there is an end.
             if stream.failed_at.take() == Some(offset) {
@@ -147,14 +143,13 @@ impl View {
             read
         };
         self.handles.settle(handle);
-        noted(&self.host, caller, "readdir", String::new, read)
+        noted(&self.host, "readdir", String::new, read)
     }
 }
 
 /// A READDIRPLUS.
 struct Plus<'p, 'e> {
     view: &'p View,
-    caller: Caller,
     /// Of the directory.
     ino: u64,
     /// Offset up to which entries were given, or are gone.
@@ -171,9 +166,9 @@ impl Plus<'_, '_> {
                 return Ok(());
             }
         }
-        let (view, pid) = (self.view, self.caller.pid);
+        let (view, pid) = (self.view, self.view.caller().pid);
         let wanted = || has_signal(pid) != Some(true);
-        while let Some((found, at)) = stream.after(&view.mount, self.next, &wanted)? {
+        while let Some((found, at)) = stream.after(&view.host.mount, self.next, &wanted)? {
             let is_full = match found.items() {
                 Some(items) => self.give_items(items, &found.items_from(items, at).take(MARKED_AT_ONCE).collect::<Vec<_>>())?,
                 None => {
@@ -212,8 +207,8 @@ impl Plus<'_, '_> {
 
     fn found(&self, name: &str) -> Result<Attr, FsError> {
         let parent = self.view.node(self.ino)?;
-        let node = tree::resolve(&self.view.mount, &parent, name.as_bytes())?;
-        let attr = self.view.attr_of(&node, self.caller)?;
+        let node = tree::resolve(&self.view.host.mount, &parent, name.as_bytes())?;
+        let attr = self.view.attr_of(&node)?;
         self.view.remember(node, attr)
     }
 
@@ -225,7 +220,8 @@ impl Plus<'_, '_> {
         let source = view.inodes.share(&items.source);
         let marked: Vec<_> = listed.iter().map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed)).collect();
         // What is hidden is not gone yet, and no commit tells of it.
-        let holds = !view.mount.hides_any() && view.mount.db.visible_commit_id().is_ok_and(|commit| commit == items.commit);
+        let holds =
+            !view.host.mount.hides_any() && view.host.mount.db.visible_commit_id().is_ok_and(|commit| commit == items.commit);
         let (mut rest, mut is_full) = (listed.iter().zip(marked), Ok(false));
         for (item, marked) in rest.by_ref() {
             let given = if marked.is_some() { self.give_item(item, holds) } else { Ok(Given::Left) };
@@ -250,14 +246,14 @@ impl Plus<'_, '_> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
             _ if holds => Ok(Attr::entry(&item.stat, true).of(ino)),
-            Some(Node::Entry(found)) => entry::attr(&view.mount, found).map(|attr| attr.of(ino)),
+            Some(Node::Entry(found)) => entry::attr(&view.host.mount, found).map(|attr| attr.of(ino)),
             _ => Err(FsError::NotFound),
         };
         let attr = match attr {
             Err(FsError::NotFound) => return Ok(Given::Left),
             attr => attr?,
         };
-        let attr = Attr { lasts: view.kernel_cache.unmoved_lasting(self.caller, &attr), ..attr };
+        let attr = Attr { lasts: view.kernel_cache.unmoved_lasting(view.caller(), &attr), ..attr };
         Ok(if self.give(item.entry.name, item.offset, &attr) { Given::Yes } else { Given::Full })
     }
 }

@@ -47,17 +47,32 @@ use crate::fs::{
     process::session_of,
     write::FileId,
 };
-use std::path::PathBuf;
+use std::{ops::Deref, path::PathBuf};
 
 pub use super::open::{Bytes, OpenFlags, Reply};
 pub use super::options::ViewOptions;
 pub use super::process::Caller;
 
-/// The filesystem; see the module.
-#[derive(Debug)]
+/// The filesystem as a program calls it; see the module.
+#[derive(Debug, Clone)]
 pub struct View {
-    host: Arc<Host>,
-    mount: Arc<Mount>,
+    state: Arc<ViewState>,
+    host: Host,
+}
+
+impl Deref for View {
+    type Target = ViewState;
+
+    fn deref(&self) -> &ViewState {
+        &self.state
+    }
+}
+
+/// What all calls share.
+#[derive(Debug)]
+pub struct ViewState {
+    /// For what is done for no program in particular.
+    own_host: Host,
     inodes: Arc<InodeTable>,
     handles: Arc<Handles>,
     creations: Creations,
@@ -113,20 +128,22 @@ const NO_KEY: &str = "no key of this table has this name; a number key is a numb
 impl View {
     /// A view of a database. The thread of its deletes lives until [`View::shut_down`].
     #[must_use]
-    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
-        let mount = Arc::new(Mount::new(db, options));
+    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
+        let mount = Mount::new(db, options);
         let handles = Arc::new(Handles::new(mount.budget.clone(), mount.options.allow_other));
-        let (inodes, host) = (Arc::<InodeTable>::default(), Host::new(Arc::clone(&mount), tree::resolve));
-        let kernel_cache = KernelCache::new(Arc::clone(&host), Arc::clone(&inodes), Arc::clone(&handles));
+        let (inodes, host) = (Arc::<InodeTable>::default(), Host::new(mount.clone(), tree::resolve));
+        let kernel_cache = KernelCache::new(host.clone(), Arc::clone(&inodes), Arc::clone(&handles));
         // Weak: the cache holds the mount.
         let of_stats = Arc::downgrade(&kernel_cache);
         let stats = move || of_stats.upgrade().map(|cache| cache.stats()).unwrap_or_default();
         let _ = mount.kept.set(Box::new(stats));
         let (creations, kept) = (Creations::default(), Kept::default());
-        let view = Arc::new(Self { host, mount, inodes, handles, creations, kept, kernel_cache });
-        let (weak, mut most_inodes) = (Arc::downgrade(&view), 0);
+        let state = ViewState { own_host: host.clone(), inodes, handles, creations, kept, kernel_cache };
+        let view = Self { state: Arc::new(state), host };
+        let (weak, mut most_inodes) = (Arc::downgrade(&view.state), 0);
         view.host.deletes.start(move || {
-            let Some(view) = weak.upgrade() else { return false };
+            let Some(state) = weak.upgrade() else { return false };
+            let view = Self { host: state.own_host.clone(), state };
             view.drop_what_is_over();
             most_inodes = give_memory_back(most_inodes, view.known_inodes());
             true
@@ -134,27 +151,43 @@ impl View {
         view
     }
 
+    /// The same filesystem, called by another program.
+    #[must_use]
+    pub fn called_by(&self, caller: Caller) -> Self {
+        Self { state: Arc::clone(&self.state), host: self.host.called_by(caller) }
+    }
+
+    /// The same call, that may be let wait so long.
+    fn waiting(&self, wait: WaitPolicy) -> Self {
+        self.called_by(self.caller().waiting(wait))
+    }
+
+    /// Which program calls.
+    fn caller(&self) -> Caller {
+        self.host.mount.caller
+    }
+
     /// Drops idle scratch files and those whose directory is gone, and what was kept for others for a while.
     fn drop_what_is_over(&self) {
-        self.mount.scratch.lock().expire(now_ms());
-        tree::drop_scratch_of_gone_directories(&self.mount);
+        self.host.mount.scratch.lock().expire(now_ms());
+        tree::drop_scratch_of_gone_directories(&self.host.mount);
         self.kept.forget_old();
-        self.mount.texts.forget_old();
+        self.host.mount.texts.forget_old();
     }
 
     /// Ends the thread of the deletes, and performs those that wait. Call after the last request; the database is closed by its owner.
     pub fn shut_down(&self) {
         self.host.deletes.shut_down();
-        let dropped = self.mount.scratch.lock().all();
+        let dropped = self.host.mount.scratch.lock().all();
         if let Some(first) = dropped.first() {
-            let path = format!("{}/{}", self.mount.path(&first.directory), first.name);
+            let path = format!("{}/{}", self.host.mount.path(&first.directory), first.name);
             log::info!("dropped with the mount: {} scratch files in memory, the first {path}", dropped.len());
         }
     }
 
     /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
     pub fn tell(&self, config: Value) {
-        let _ = self.mount.config.set(config);
+        let _ = self.host.mount.config.set(config);
     }
 
     /// Where results are kept that are too long for memory, once: a directory.
@@ -184,8 +217,8 @@ impl View {
         let unknown = || if self.inodes.is_removed(ino) { FsError::NotFound } else { FsError::Forgotten };
         let node = self.inodes.get(ino).ok_or_else(unknown)?;
         match &*node {
-            Node::DraftFolder(table, path) => Ok(tree::created_folder(&self.mount, table, path)?.map_or(node, Arc::new)),
-            Node::AliasFolder(folder) => Ok(tree::known_folder(&self.mount, folder)?.map_or(node, Arc::new)),
+            Node::DraftFolder(table, path) => Ok(tree::created_folder(&self.host.mount, table, path)?.map_or(node, Arc::new)),
+            Node::AliasFolder(folder) => Ok(tree::known_folder(&self.host.mount, folder)?.map_or(node, Arc::new)),
             _ => Ok(node),
         }
     }
@@ -206,7 +239,7 @@ impl View {
         match (place, &*node) {
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
-                tree::resolve(&self.mount, &node, name).is_ok_and(|child| child.reads_many())
+                tree::resolve(&self.host.mount, &node, name).is_ok_and(|child| child.reads_many())
             }
             (Place::Name(..) | Place::Commit, _) => false,
             (Place::Directory(_), node) => matches!(node, Node::Root | Node::Indexes(..) | Node::Special(_)),
@@ -214,13 +247,13 @@ impl View {
     }
 
     /// Attributes of what is stored, or of what is just being created; of what takes long without its size.
-    fn attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
-        self.or_created(node, tree::quick_attr(&self.mount, node, caller))
+    fn attr_of(&self, node: &Node) -> Result<Attr, FsError> {
+        self.or_created(node, tree::quick_attr(&self.host.mount, node))
     }
 
     /// The same with the size.
-    fn whole_attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
-        self.or_created(node, tree::attr(&self.mount, node, caller))
+    fn whole_attr_of(&self, node: &Node) -> Result<Attr, FsError> {
+        self.or_created(node, tree::attr(&self.host.mount, node))
     }
 
     fn or_created(&self, node: &Node, attr: Result<Attr, FsError>) -> Result<Attr, FsError> {
@@ -235,27 +268,28 @@ impl View {
     ///
     /// # Errors
     /// `NotFound`, `NotDirectory`, a bad clause of a query path.
-    pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
         self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
         let parent = self.node(parent)?;
-        let found = self.find(caller, &parent, name);
+        let found = self.find(&parent, name);
         if matches!(found, Err(FsError::NotFound)) {
-            self.missed(caller, &parent, name);
+            self.missed(&parent, name);
         }
         found
     }
 
-    fn find(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
+    fn find(&self, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
+        let caller = self.caller();
         let name_bytes_max = if matches!(parent, Node::Query(_)) { CLAUSE_BYTES_MAX } else { NAME_BYTES_MAX };
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
-        let node = tree::resolve(&self.mount, parent, name)?;
+        let node = tree::resolve(&self.host.mount, parent, name)?;
         if item_of(&node).is_some() {
             self.kernel_cache.name_readers.looks(caller.pid);
         }
         let marked = self.kernel_cache.mark(&node);
-        let mut found = self.found(caller, &node);
+        let mut found = self.found(&node);
         if let Ok(attr) = &mut found {
             let lasts = self.kernel_cache.lasting_name(caller, &node, attr, marked);
             attr.lasts = if is_own_name(parent, &node, name) { lasts } else { Lasting::NOT };
@@ -281,35 +315,35 @@ impl View {
         if error == FsError::NotFound { self.gone(ino) } else { error }
     }
 
-    fn found(&self, caller: Caller, node: &Node) -> Result<Attr, FsError> {
-        let attr = self.whole_attr_of(node, caller)?;
+    fn found(&self, node: &Node) -> Result<Attr, FsError> {
+        let attr = self.whole_attr_of(node)?;
         // After the attributes: of a name that is nothing for anybody no process need be looked up.
-        if self.host.rm_guard.is_gone_for(caller, node) {
+        if self.host.rm_guard.is_gone_for(&self.host.mount, node) {
             return Err(FsError::NotFound);
         }
         // The inode as the kernel will call it: an item created by a shortened name keeps that name's number while it is open.
         if let Some(item) = tracked(node, attr.ino) {
-            self.host.read_versions.looked_up(item, caller.pid);
+            self.host.read_versions.looked_up(item, self.caller().pid);
         }
         Ok(attr)
     }
 
     /// What a person may have misspelt, or believed to be there, is kept for `.ddb/errors/last`.
-    fn missed(&self, caller: Caller, parent: &Arc<Node>, name: &[u8]) {
+    fn missed(&self, parent: &Arc<Node>, name: &[u8]) {
+        let caller = self.caller();
         let Ok(name) = std::str::from_utf8(name) else { return };
         if !is_worth_telling(parent, name) {
             return;
         }
         let (time_ms, thread) = (now_ms(), caller.pid);
-        // Weak: the journal is part of the mount.
-        let (mount, directory, of_explain) = (Arc::downgrade(&self.mount), Arc::clone(parent), name.to_owned());
-        let explain = Arc::new(move || explain(&*mount.upgrade()?, &directory, &of_explain, (time_ms, thread)));
+        let (directory, of_explain) = (Arc::clone(parent), name.to_owned());
+        let explain = Arc::new(move |mount: &Mount| explain(mount, &directory, &of_explain, (time_ms, thread)));
         let missed = Missed { parent: parent.ino(), name: name.to_owned(), time_ms, thread, explain };
-        self.mount.journal.miss(self.mount.last.session(caller.pid), missed);
+        self.host.mount.journal.miss(self.host.mount.last.session(caller.pid), missed);
     }
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
-        let path = || self.mount.path(&node);
+        let path = || self.host.mount.path(&node);
         self.kernel_cache.bound_known();
         let known = self.inodes.mark(node.clone(), false);
         if known.is_none() {
@@ -326,7 +360,7 @@ impl View {
             && let Some(value) = partition.first()
         {
             // A folder emptied by unlink stays as long as somebody may be in it; that is until the kernel forgets it.
-            self.mount.folders.lock().forget(&source.table, value);
+            self.host.mount.folders.lock().forget(&source.table, value);
         }
     }
 
@@ -335,18 +369,19 @@ impl View {
     ///
     /// # Errors
     /// `NotFound` when it is gone.
-    pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
-        let attr = self.node(ino).and_then(|node| self.getattr_of(caller, &node, ino, handle));
+    pub fn getattr(&self, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+        let attr = self.node(ino).and_then(|node| self.getattr_of(&node, ino, handle));
         attr.or_else(|error| self.removed_attr(ino).ok_or(error))
     }
 
     /// What fstat shows of a directory that was removed and is held.
     fn removed_attr(&self, ino: u64) -> Option<Attr> {
-        self.inodes.is_removed(ino).then(|| Attr { links: 0, ..Attr::directory(self.mount.started_ms).of(ino) })
+        self.inodes.is_removed(ino).then(|| Attr { links: 0, ..Attr::directory(self.host.mount.started_ms).of(ino) })
     }
 
     /// [`View::getattr`] of the node that has this inode number.
-    fn getattr_of(&self, caller: Caller, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+    fn getattr_of(&self, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+        let caller = self.caller();
         self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
         let is_marked = self.kernel_cache.is_on() && handle.is_none() && item_of(node).is_some();
         if is_marked {
@@ -357,13 +392,13 @@ impl View {
             handle = self.handles.of_process(ino, caller.pid);
         }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
-            return Ok(scratch::attr(&self.mount, *id)?.of(ino));
+            return Ok(scratch::attr(&self.host.mount, *id)?.of(ino));
         }
         if let Some(id) = self.written_copy(caller.pid, node, ino) {
-            return Ok(scratch::attr(&self.mount, id)?.of(ino));
+            return Ok(scratch::attr(&self.host.mount, id)?.of(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
-        let attr = if size.is_some() { self.attr_of(node, caller) } else { self.whole_attr_of(node, caller) };
+        let attr = if size.is_some() { self.attr_of(node) } else { self.whole_attr_of(node) };
         let attr = match attr {
             // Parked since it was looked up: the kernel looks the name up again.
             Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => return Err(FsError::Stale),
@@ -399,13 +434,13 @@ impl View {
     /// # Errors
     /// Not a symlink.
     pub fn readlink(&self, ino: u64) -> Result<String, FsError> {
-        tree::link_target(&self.mount, &*self.node(ino)?)
+        tree::link_target(&self.host.mount, &*self.node(ino)?)
     }
 
     /// STATFS.
     #[must_use]
     pub fn statfs(&self) -> FilesystemStat {
-        let info = self.mount.db.store_info();
+        let info = self.host.mount.db.store_info();
         let block = u64::from(STATFS_BLOCK_BYTES);
         // Never zero: `df` hides such a filesystem and installers refuse it.
         let total = info.total_bytes.max(info.used_bytes + info.free_bytes).max(block);
@@ -421,7 +456,7 @@ impl View {
     /// The name in this directory was made or taken away, if that succeeded: whoever missed it need not be told any more.
     fn made<T>(&self, parent: &Node, name: &[u8], result: Result<T, FsError>) -> Result<T, FsError> {
         if result.is_ok() {
-            self.mount.journal.made(parent.ino(), name);
+            self.host.mount.journal.made(parent.ino(), name);
         }
         result
     }
@@ -437,11 +472,11 @@ impl View {
             Node::Special(special) => room(special)?.is_judged_by_request(),
             _ => false,
         };
-        if is_judged_elsewhere || self.mount.db.is_writable() { Ok(()) } else { Err(Error::ReadOnly.into()) }
+        if is_judged_elsewhere || self.host.mount.db.is_writable() { Ok(()) } else { Err(Error::ReadOnly.into()) }
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {
-        let parent = self.mount.path(parent);
+        let parent = self.host.mount.path(parent);
         let name = String::from_utf8_lossy(name);
         if parent.is_empty() { name.into_owned() } else { format!("{parent}/{name}") }
     }
@@ -452,14 +487,14 @@ impl View {
     ///
     /// # Errors
     /// `NoAttribute`; `NotSupported` of access control lists and of what security modules keep.
-    pub fn getxattr(&self, caller: Caller, ino: u64, name: &[u8]) -> Result<Vec<u8>, FsError> {
+    pub fn getxattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>, FsError> {
         let Some(fact) = name.strip_prefix(PREFIX) else {
             return Err(if has_none(name) { FsError::NotSupported } else { FsError::NoAttribute });
         };
         let node = self.node(ino)?;
         let value = match fact {
-            b"error" => self.mount.journal.last_at(session_of(caller.pid), &self.mount.path(&node), now_ms()),
-            fact => Facts::of_node(&self.mount, &node)?.get(&String::from_utf8_lossy(fact)),
+            b"error" => self.host.mount.journal.last_at(session_of(self.caller().pid), &self.host.mount.path(&node), now_ms()),
+            fact => Facts::of_node(&self.host.mount, &node)?.get(&String::from_utf8_lossy(fact)),
         };
         value.map(String::into_bytes).ok_or(FsError::NoAttribute)
     }

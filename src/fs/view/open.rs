@@ -28,94 +28,99 @@ impl View {
     ///
     /// # Errors
     /// Gone, or written where nothing can be.
-    pub fn open(self: &Arc<Self>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
+    pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
         let node = self.node(ino)?;
         let _opening = self.handles.opening(ino);
-        let opened =
-            if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
-        self.handles.insert(opened.map_err(|error| self.gone_or(ino, error))?, ino, caller, now_ms())
+        let opened = if flags.write { self.open_for_writing(&node, flags) } else { self.open_for_reading(&node, flags) };
+        self.handles.insert(opened.map_err(|error| self.gone_or(ino, error))?, ino, self.caller(), now_ms())
     }
 
-    fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_for_reading(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        let caller = self.caller();
         match node {
             node if node.is_computed() => self.open_computed(node),
-            Node::Scratch(id) => scratch::open(&self.mount, *id, false),
-            Node::Special(special) => self.open_special(caller, special, flags),
+            Node::Scratch(id) => scratch::open(&self.host.mount, *id, false),
+            Node::Special(special) => self.open_special(special, flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
                 self.kernel_cache.name_readers.looks(caller.pid);
-                let (text, stat) = entry::counted_text(&self.mount, entry)?;
-                let text = Text::new(text, &self.mount.budget)?;
-                if !self.mount.options.last_writer_wins {
+                let (text, stat) = entry::counted_text(&self.host.mount, entry)?;
+                let text = Text::new(text, &self.host.mount.budget)?;
+                if !self.host.mount.options.last_writer_wins {
                     self.host.read_versions.read(caller.pid, entry, stat.version, &text);
                 }
                 Ok(Handle::Text(text))
             }
-            _ => Ok(Handle::Text(Text::new(tree::text(&self.mount, node, caller)?, &self.mount.budget)?)),
+            _ => Ok(Handle::Text(Text::new(tree::text(&self.host.mount, node)?, &self.host.mount.budget)?)),
         }
     }
 
-    fn open_for_writing(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_for_writing(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         self.may_change(node)?;
-        self.opens(caller, node, node.ino());
-        match self.open_writer(caller, node, flags) {
-            Err(FsError::Derived) if node.table().is_some_and(|table| self.mount.restores(table)) => Ok(dropped::sink()),
+        self.opens(node, node.ino());
+        match self.open_writer(node, flags) {
+            Err(FsError::Derived) if node.table().is_some_and(|table| self.host.mount.restores(table)) => Ok(dropped::sink()),
             opened => opened,
         }
     }
 
-    fn open_writer(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
-            Node::Entry(entry) if entry.source.index.is_none() => self.open_item(caller, node, entry, flags),
-            Node::Alias(_) => self.create_item(caller, node, flags),
-            Node::Schema(source) if source.index.is_none() => self.open_schema(caller, node, &source.table, flags),
-            Node::Scratch(id) => scratch::open(&self.mount, *id, flags.truncate),
-            Node::Special(special) => self.open_special(caller, special, flags),
+            Node::Entry(entry) if entry.source.index.is_none() => self.open_item(node, entry, flags),
+            Node::Alias(_) => self.create_item(node, flags),
+            Node::Schema(source) if source.index.is_none() => self.open_schema(node, &source.table, flags),
+            Node::Scratch(id) => scratch::open(&self.host.mount, *id, flags.truncate),
+            Node::Special(special) => self.open_special(special, flags),
             directory if directory.kind() == Kind::Directory => Err(FsError::IsDirectory),
             _ => Err(FsError::Derived),
         }
     }
 
     /// An item that may be stored, or be being created.
-    fn open_item(&self, caller: Caller, node: &Node, entry: &EntryNode, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_item(&self, node: &Node, entry: &EntryNode, flags: OpenFlags) -> Result<Handle, FsError> {
         if flags.truncate {
-            let stored = entry::stat(&self.mount, &entry.source, &entry.key);
+            let stored = entry::stat(&self.host.mount, &entry.source, &entry.key);
             return match stored {
-                Ok(_) => Ok(Handle::Item(self.item_handle(caller, node, flags, ItemWriter::stream)?)),
-                Err(FsError::NotFound) => self.create_again(caller, node, flags),
+                Ok(_) => Ok(Handle::Item(self.item_handle(node, flags, ItemWriter::stream)?)),
+                Err(FsError::NotFound) => self.create_again(node, flags),
                 Err(error) => Err(error),
             };
         }
-        match entry::text(&self.mount, entry) {
+        match entry::text(&self.host.mount, entry) {
             Ok((_, stat)) if self.creations.is_empty(node.ino(), stat.version) => {
                 let made = |target, opener| ItemWriter::stream_made(target, opener, stat.version);
-                Ok(Handle::Item(self.item_handle(caller, node, flags, made)?))
+                Ok(Handle::Item(self.item_handle(node, flags, made)?))
             }
             Ok((text, stat)) => {
-                let unchanged = (!self.mount.options.last_writer_wins).then_some(Precondition::Version(stat.version));
+                let unchanged = (!self.host.mount.options.last_writer_wins).then_some(Precondition::Version(stat.version));
                 if unchanged.is_some() {
-                    self.host.read_versions.keep_text(&self.mount, stat.version, entry.form, &text);
+                    self.host.read_versions.keep_text(&self.host.mount, stat.version, entry.form, &text);
                 }
                 let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
-                Ok(Handle::Item(self.item_handle(caller, node, flags, edit)?))
+                Ok(Handle::Item(self.item_handle(node, flags, edit)?))
             }
-            Err(FsError::NotFound) => self.create_again(caller, node, flags),
+            Err(FsError::NotFound) => self.create_again(node, flags),
             Err(error) => Err(error),
         }
     }
 
     /// An item that is being created. One that is gone since the name was looked up is not: who wants a new one then asks for it.
-    fn create_again(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn create_again(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         self.creations.get(node.ino()).ok_or(FsError::Stale)?;
-        self.create_item(caller, node, flags)
+        self.create_item(node, flags)
     }
 
     /// An item that is not stored, for O_EXCL: it is from now on. Later, with its text, where the name does not say the key, where an item
     /// that was renamed away has it still, and where a backup is restored: who writes there has no rivals.
-    fn create_exclusive(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
-        let target = entry::target(&self.mount, node)?;
-        let is_hidden = |key| self.mount.with_deferred(|deferred| deferred.hidden_version(&(target.table.clone(), key)).is_some());
-        if target.known_key().is_none_or(|key| self.mount.restores(&target.table) || (self.mount.hides_any() && is_hidden(key))) {
-            return self.create_item(caller, node, flags);
+    fn create_exclusive(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        let caller = self.caller();
+        let target = entry::target(&self.host.mount, node)?;
+        let is_hidden =
+            |key| self.host.mount.with_deferred(|deferred| deferred.hidden_version(&(target.table.clone(), key)).is_some());
+        if target
+            .known_key()
+            .is_none_or(|key| self.host.mount.restores(&target.table) || (self.host.mount.hides_any() && is_hidden(key)))
+        {
+            return self.create_item(node, flags);
         }
         let request = target.key_request()?;
         let made = wait(on_behalf_of(&self.host, caller.pid, caller.wait), |done| self.host.put(request, caller.pid, done));
@@ -125,13 +130,13 @@ impl View {
         })?;
         self.creations.made_empty(node.ino(), version);
         let made = |target, opener| ItemWriter::stream_made(target, opener, version);
-        Ok(Handle::Item(self.item_handle(caller, node, flags, made)?))
+        Ok(Handle::Item(self.item_handle(node, flags, made)?))
     }
 
     /// An item that is not stored.
-    fn create_item(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn create_item(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         let writer = if flags.exclusive { ItemWriter::stream_exclusive } else { ItemWriter::stream };
-        let open = self.item_handle(caller, node, flags, writer)?;
+        let open = self.item_handle(node, flags, writer)?;
         // By the inode number, not by the handle: a second open of the name finds the file that is being made.
         self.creations.add(Arc::clone(&open));
         Ok(Handle::Item(open))
@@ -139,28 +144,28 @@ impl View {
 
     fn item_handle(
         &self,
-        caller: Caller,
         node: &Node,
         flags: OpenFlags,
         writer: impl FnOnce(ItemTarget, Opener) -> ItemWriter,
     ) -> Result<Arc<OpenText<ItemTarget>>, FsError> {
-        let target = entry::target(&self.mount, node)?;
+        let caller = self.caller();
+        let target = entry::target(&self.host.mount, node)?;
         let writer = writer(target, Opener { pid: caller.pid, append: flags.append });
-        Ok(Arc::new(OpenText::new(node.ino(), self.mount.path(node), caller.pid, writer)))
+        Ok(Arc::new(OpenText::new(node.ino(), self.host.mount.path(node), caller.pid, writer)))
     }
 
-    fn open_schema(&self, caller: Caller, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
-        let target = schema::target(&self.mount, table)?;
-        let text = if flags.truncate { None } else { tree::text(&self.mount, node, caller).ok() };
-        Ok(open_text((node.ino(), self.mount.path(node)), caller, flags, target, text))
+    fn open_schema(&self, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
+        let target = schema::target(&self.host.mount, table)?;
+        let text = if flags.truncate { None } else { tree::text(&self.host.mount, node).ok() };
+        Ok(open_text((node.ino(), self.host.mount.path(node)), self.caller(), flags, target, text))
     }
 
-    fn open_special(self: &Arc<Self>, caller: Caller, special: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_special(&self, special: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
         let room = room(special)?;
         match (special.kind, flags.write) {
             (Kind::Directory, _) => Err(FsError::IsDirectory),
-            (_, true) => room.open_writer(special, &self.host, caller, flags),
-            (_, false) => room.open_reader(special, &self.host, caller),
+            (_, true) => room.open_writer(special, &self.host, flags),
+            (_, false) => room.open_reader(special, &self.host),
         }
     }
 
@@ -168,38 +173,24 @@ impl View {
     ///
     /// # Errors
     /// `Exists` with O_EXCL, or the name can be no file there.
-    pub fn create(
-        self: &Arc<Self>,
-        caller: Caller,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        flags: OpenFlags,
-    ) -> Result<Created, FsError> {
+    pub fn create(&self, parent: u64, name: &[u8], mode: u32, flags: OpenFlags) -> Result<Created, FsError> {
         let parent = self.node(parent)?;
-        let created = self.create_in(caller, &parent, name, mode, flags);
+        let created = self.create_in(&parent, name, mode, flags);
         let created = created.and_then(|(attr, handle)| {
-            let handle = self.handles.insert(handle, attr.ino, caller, now_ms())?;
+            let handle = self.handles.insert(handle, attr.ino, self.caller(), now_ms())?;
             Ok(Created { attr, handle })
         });
         self.made(&parent, name, created)
     }
 
-    fn create_in(
-        self: &Arc<Self>,
-        caller: Caller,
-        parent: &Node,
-        name: &[u8],
-        mode: u32,
-        flags: OpenFlags,
-    ) -> Result<(Attr, Handle), FsError> {
+    fn create_in(&self, parent: &Node, name: &[u8], mode: u32, flags: OpenFlags) -> Result<(Attr, Handle), FsError> {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
         self.may_change(parent)?;
         // Nothing is made in a directory that is gone: the kernel may believe in it a little longer.
-        self.attr_of(parent, caller)?;
-        let resolved = tree::resolve(&self.mount, parent, name);
+        self.attr_of(parent)?;
+        let resolved = tree::resolve(&self.host.mount, parent, name);
         let is_new = resolved.is_err();
         let node = match resolved {
             Err(FsError::NotFound) => match self.create_scratch(parent, name, mode) {
@@ -213,14 +204,14 @@ impl View {
             Ok(Node::Table(_)) => return Err(FsError::NotPermitted("here are only tables; mkdir makes one")),
             node => node?,
         };
-        let exists = !is_new && self.attr_of(&node, caller).is_ok() && !self.host.rm_guard.is_gone_for(caller, &node);
+        let exists = !is_new && self.attr_of(&node).is_ok() && !self.host.rm_guard.is_gone_for(&self.host.mount, &node);
         // Whatever comes of the call, the process has made the name: what it unlinked, or insists on making, is there for it
         // again.
-        self.host.rm_guard.made_anew(node.ino());
+        self.host.rm_guard.made_anew(&self.host.mount, node.ino());
         if flags.exclusive
             && let Node::Schema(Source { table, index: None }) = &node
         {
-            self.mount.in_progress.insists(table, process_of(caller.pid));
+            self.host.mount.in_progress.insists(table, process_of(self.caller().pid));
         }
         if exists && flags.exclusive {
             return Err(FsError::Exists);
@@ -228,25 +219,27 @@ impl View {
         // tar makes a file in the place of a link, for the while.
         let node = match std::str::from_utf8(name) {
             Ok(name)
-                if node.kind() == Kind::Symlink && !exists && parent.table().is_some_and(|table| self.mount.restores(table)) =>
+                if node.kind() == Kind::Symlink
+                    && !exists
+                    && parent.table().is_some_and(|table| self.host.mount.restores(table)) =>
             {
-                dropped::make(&self.mount, parent, name, Kind::File)
+                dropped::make(&self.host.mount, parent, name, Kind::File)
             }
             _ => node,
         };
         let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
         let handle = match &node {
             Node::Entry(entry) if !exists && entry.source.index.is_none() => {
-                self.opens(caller, &node, node.ino());
-                if flags.exclusive { self.create_exclusive(caller, &node, flags)? } else { self.create_item(caller, &node, flags)? }
+                self.opens(&node, node.ino());
+                if flags.exclusive { self.create_exclusive(&node, flags)? } else { self.create_item(&node, flags)? }
             }
-            node => self.open_for_writing(caller, node, flags)?,
+            node => self.open_for_writing(node, flags)?,
         };
         if let (false, Handle::Special(open)) = (exists, &handle) {
             // Before the attributes are asked for: until the first complete text these are all there is of it.
             self.creations.add_special(node.ino(), Arc::clone(open));
         }
-        let attr = match self.attr_of(&node, caller) {
+        let attr = match self.attr_of(&node) {
             // A draft's schema.json that was unlinked and is written anew.
             Err(FsError::NotFound) => Attr::file(0, now_ms()).of(node.ino()),
             attr => attr?,
@@ -259,18 +252,18 @@ impl View {
     ///
     /// # Errors
     /// As of an exclusive [`View::create`].
-    pub fn mknod(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8], mode: u32) -> Result<Attr, FsError> {
+    pub fn mknod(&self, parent: u64, name: &[u8], mode: u32) -> Result<Attr, FsError> {
         let flags = OpenFlags { write: true, exclusive: true, ..OpenFlags::default() };
         let parent = self.node(parent)?;
-        let (attr, handle) = self.made(&parent, name, self.create_in(caller, &parent, name, mode, flags))?;
+        let (attr, handle) = self.made(&parent, name, self.create_in(&parent, name, mode, flags))?;
         match handle {
             Handle::Item(open) if self.creations.is_untouched(&open) => {
                 let (sender, made) = sync_channel(1);
-                self.make_untouched(caller, &open, Box::new(move |ended| drop(sender.send(ended))));
+                self.make_untouched(&open, Box::new(move |ended| drop(sender.send(ended))));
                 made.recv().map_err(|_| FsError::Internal)??;
             }
             Handle::Item(_) => {}
-            Handle::Scratch(id) => self.mount.scratch.lock().release(id, now_ms()),
+            Handle::Scratch(id) => self.host.mount.scratch.lock().release(id, now_ms()),
             Handle::Special(open) => self.creations.remove_special(&open),
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {}
         }
@@ -280,8 +273,8 @@ impl View {
     /// A file that is forgotten, where the mount restores and there can be none.
     fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node, FsError> {
         match (std::str::from_utf8(name), &error) {
-            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => {
-                Ok(dropped::make(&self.mount, parent, name, Kind::File))
+            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.host.mount.restores_in(parent) => {
+                Ok(dropped::make(&self.host.mount, parent, name, Kind::File))
             }
             _ => Err(error),
         }
@@ -301,11 +294,11 @@ impl View {
                 if !is_scratch_name(name) {
                     return Err(FsError::Unsupported("an item's file is its key and .json; no other file has such a name"));
                 }
-                self.mount.create_scratch(parent, name, mode, now_ms())
+                self.host.mount.create_scratch(parent, name, mode, now_ms())
             }
-            Node::Table(_) if is_schema_scratch_name(name) => self.mount.create_scratch(parent, name, mode, now_ms()),
+            Node::Table(_) if is_schema_scratch_name(name) => self.host.mount.create_scratch(parent, name, mode, now_ms()),
             Node::DraftFolder(..) => Err(Draft::file_refused()),
-            Node::Table(table) if self.mount.is_draft(table)? => Err(Draft::file_refused()),
+            Node::Table(table) if self.host.mount.is_draft(table)? => Err(Draft::file_refused()),
             Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
             Node::Special(special) => Err(room(special)?.create_refused()),
             _ => Err(FsError::Derived),
@@ -313,9 +306,9 @@ impl View {
     }
 
     /// OPEN for writing, or SETATTR of the size: that was why the caller looked.
-    pub(super) fn opens(&self, caller: Caller, node: &Node, ino: u64) {
+    pub(super) fn opens(&self, node: &Node, ino: u64) {
         if let Some(item) = tracked(node, ino) {
-            self.host.read_versions.opened(item, caller.pid);
+            self.host.read_versions.opened(item, self.caller().pid);
         }
     }
 }

@@ -53,7 +53,6 @@ impl Plan {
 
 /// A rename under way.
 struct Attempt {
-    caller: Caller,
     source: Source,
     rekey: Rekey,
     tries: usize,
@@ -62,7 +61,7 @@ struct Attempt {
 
 impl View {
     /// An item onto the name of another, or in exchange for it.
-    pub(super) fn rekey_item(self: &Arc<Self>, caller: Caller, old: &EntryNode, new: &EntryNode, flags: RenameFlags, reply: Moved) {
+    pub(super) fn rekey_item(&self, old: &EntryNode, new: &EntryNode, flags: RenameFlags, reply: Moved) {
         if old.source != new.source {
             return reply(Err(FsError::CrossDevice.into()));
         }
@@ -75,11 +74,11 @@ impl View {
             true => Rekey::Exchange { one: from, other: to },
             false => Rekey::Item { from, to, no_replace: flags.no_replace },
         };
-        self.attempt(Attempt { caller, source: old.source.clone(), rekey, tries: TRIES_MAX, reply });
+        self.attempt(Attempt { source: old.source.clone(), rekey, tries: TRIES_MAX, reply });
     }
 
     /// A collection onto the name of one that has no items.
-    pub(super) fn rekey_folder(self: &Arc<Self>, caller: Caller, old: &Node, new: &Node, reply: Moved) {
+    pub(super) fn rekey_folder(&self, old: &Node, new: &Node, reply: Moved) {
         let (Node::Collection(source, from), Node::Collection(target, to)) = (old, new) else {
             return reply(Err(FsError::CrossDevice.into()));
         };
@@ -90,14 +89,14 @@ impl View {
             return reply(Ok(()));
         }
         // The kernel may believe in its name though it is gone.
-        if let Err(error) = self.attr_of(old, caller) {
+        if let Err(error) = self.attr_of(old) {
             return reply(Err(error.into()));
         }
         let rekey = Rekey::Folder { from: from.clone(), to: to.clone() };
-        self.attempt(Attempt { caller, source: source.clone(), rekey, tries: TRIES_MAX, reply });
+        self.attempt(Attempt { source: source.clone(), rekey, tries: TRIES_MAX, reply });
     }
 
-    fn attempt(self: &Arc<Self>, attempt: Attempt) {
+    fn attempt(&self, attempt: Attempt) {
         let plan = match self.plan_rekey(&attempt) {
             Ok(plan) => plan,
             Err(error) => return (attempt.reply)(Err(error.into())),
@@ -114,8 +113,8 @@ impl View {
             return_consumed_capacity: ReturnConsumedCapacity::None,
             return_item_collection_metrics: false,
         };
-        let view = Arc::clone(self);
-        let context = on_behalf_of(&self.host, attempt.caller.pid, attempt.caller.wait);
+        let view = self.clone();
+        let context = on_behalf_of(&self.host, self.caller().pid, self.caller().wait);
         let done = Done::new(context, move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
             Ok(_) => {
                 view.moved_names(&attempt, &plan);
@@ -123,26 +122,26 @@ impl View {
             }
             Err(error) => match refusal(&plan, error) {
                 None if attempt.tries > 1 => {
-                    let next = Arc::clone(&view);
+                    let next = view.clone();
                     view.host.run_elsewhere(move || next.attempt(Attempt { tries: attempt.tries - 1, ..attempt }));
                 }
                 None => (attempt.reply)(Err(FsError::Stale.into())),
                 Some(failure) => (attempt.reply)(Err(failure)),
             },
         });
-        self.mount.db.start(Call::TransactWriteItems(request, done));
+        self.host.mount.db.start(Call::TransactWriteItems(request, done));
     }
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
-        let (schema, mut plan) = (self.mount.schema(&attempt.source.table)?, Plan::default());
+        let (schema, mut plan) = (self.host.mount.schema(&attempt.source.table)?, Plan::default());
         let load = |key: &Key| {
             let (source, key) = (attempt.source.clone(), EntryKey { index: None, base: key.clone() });
-            entry::load(&self.mount, &EntryNode { source, key, form: TextForm::DynamoDbJson })
+            entry::load(&self.host.mount, &EntryNode { source, key, form: TextForm::DynamoDbJson })
         };
         match &attempt.rekey {
             Rekey::Item { from, to, no_replace } => {
                 let (item, stat) = load(from)?;
-                let hidden = self.mount.with_deferred(|deferred| deferred.hidden_version(&(schema.name.clone(), to.clone())));
+                let hidden = self.host.mount.with_deferred(|deferred| deferred.hidden_version(&(schema.name.clone(), to.clone())));
                 let absent = hidden.map_or(Precondition::Absent, Precondition::Version);
                 let precondition = no_replace.then_some(absent);
                 plan.put(&schema, item, to.clone(), precondition);
@@ -154,7 +153,7 @@ impl View {
                 plan.put(&schema, first, other.clone(), Some(Precondition::Version(second_stat.version)));
             }
             Rekey::Folder { from, to } => {
-                if self.mount.db.collection(&attempt.source, &vec![to.clone()])?.is_some() {
+                if self.host.mount.db.collection(&attempt.source, &vec![to.clone()])?.is_some() {
                     return Err(FsError::NotEmpty);
                 }
                 for key in self.keys_of(&attempt.source, from)? {
@@ -176,7 +175,7 @@ impl View {
     fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>, FsError> {
         let range = Entries::Collection { partition: vec![partition.clone()], sort_prefix: None };
         let mut keys = Vec::new();
-        self.mount.db.entries(source, &range, None, &mut |entry, _, _| {
+        self.host.mount.db.entries(source, &range, None, &mut |entry, _, _| {
             keys.push(entry.base.clone());
             if keys.len() > FOLDER_ITEMS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -192,7 +191,7 @@ impl View {
         }
         match &attempt.rekey {
             Rekey::Item { from, to: _, no_replace: _ } if from.sort.is_some() => {
-                self.mount.folders.lock().keep(table, &from.partition, now_ms());
+                self.host.mount.folders.lock().keep(table, &from.partition, now_ms());
             }
             Rekey::Folder { from, to } => self.moved_folder(table, from, to, plan.stored.is_empty()),
             Rekey::Item { .. } | Rekey::Exchange { .. } => {}
@@ -202,13 +201,13 @@ impl View {
     fn moved_folder(&self, table: &TableName, from: &AttributeValue, to: &AttributeValue, is_empty: bool) {
         let folder = |value: &AttributeValue| Node::Collection(crate::fs::node::base(table), vec![value.clone()]);
         let (old, new) = (folder(from), folder(to));
-        let mut folders = self.mount.folders.lock();
+        let mut folders = self.host.mount.folders.lock();
         folders.remove(table, from);
         if is_empty {
             folders.make(table, to.clone(), now_ms());
         }
         drop(folders);
-        self.mount.scratch.lock().move_directory(&old, &new);
+        self.host.mount.scratch.lock().move_directory(&old, &new);
         self.inodes.renamed(&old, new);
     }
 }

@@ -40,7 +40,8 @@ pub struct RenameFlags {
 
 impl View {
     /// RENAME, answered after its commit.
-    pub fn rename(self: &Arc<Self>, caller: Caller, from: (u64, &[u8]), to: (u64, &[u8]), flags: RenameFlags, reply: Reply<()>) {
+    pub fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8]), flags: RenameFlags, reply: Reply<()>) {
+        let pid = self.caller().pid;
         let parents = self.node(from.0).and_then(|old| Ok((old, self.node(to.0)?)));
         let (old_parent, new_parent) = match parents {
             Ok(parents) => parents,
@@ -49,31 +50,31 @@ impl View {
         if let Err(error) = self.may_change(&old_parent).and_then(|()| self.may_change(&new_parent)) {
             return reply(Err(error));
         }
-        let resolved = tree::resolve(&self.mount, &old_parent, from.1);
+        let resolved = tree::resolve(&self.host.mount, &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
-        if !self.kernel_cache.begin_rename(&believed, caller.pid) {
+        if !self.kernel_cache.begin_rename(&believed, pid) {
             return reply(Err(FsError::Stale));
         }
         let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
-        let view = Arc::clone(self);
+        let view = self.clone();
         let again = path.clone();
         let (made_in, made) = (new_parent.ino(), to.1.to_owned());
         let reply: Moved = Box::new(move |ended| {
-            view.kernel_cache.end_rename(&believed, caller.pid);
+            view.kernel_cache.end_rename(&believed, pid);
             reply(match ended {
                 Ok(()) => {
-                    view.mount.journal.made(made_in, &made);
+                    view.host.mount.journal.made(made_in, &made);
                     Ok(())
                 }
-                Err(Failure { error, report }) if report.is_empty() => noted(&view.host, caller, "rename", || path, Err(error)),
-                Err(failure) => Err(view.host.record(caller, "rename", again, failure)),
+                Err(Failure { error, report }) if report.is_empty() => noted(&view.host, "rename", || path, Err(error)),
+                Err(failure) => Err(view.host.record("rename", again, failure)),
             });
         });
         match resolved {
             Ok(old) => {
                 // What is in a folder goes by names that the kernel carries over; it locks the folder's parent, not the folder.
-                let caller = if old.kind() == Kind::Directory { caller.waiting(WaitPolicy::Short) } else { caller };
-                self.move_node(caller, (&old_parent, &old), (&new_parent, to.1), flags, reply);
+                let view = if old.kind() == Kind::Directory { self.waiting(WaitPolicy::Short) } else { self.clone() };
+                view.move_node((&old_parent, &old), (&new_parent, to.1), flags, reply);
             }
             Err(error) => reply(Err(error.into())),
         }
@@ -82,28 +83,21 @@ impl View {
     /// The items that the kernel may believe in of what a rename takes from its name, and carry over to another. It takes no answer about
     /// them that lasts while the rename has the locks of both directories ([`super::kernel_cache`]). A folder keeps its inode number.
     fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
-        let new = flags.exchange.then(|| tree::resolve(&self.mount, to.0, to.1).ok()).flatten();
+        let new = flags.exchange.then(|| tree::resolve(&self.host.mount, to.0, to.1).ok()).flatten();
         let items = old.into_iter().chain(&new).filter(|node| item_of(node).is_some());
         items.map(Node::ino).filter(|ino| self.inodes.marked(*ino).is_some()).collect()
     }
 
     /// Moves a node of the directory `parent`; a report that is empty is made from the error.
-    fn move_node(
-        self: &Arc<Self>,
-        caller: Caller,
-        (parent, old): (&Node, &Node),
-        to: (&Node, &[u8]),
-        flags: RenameFlags,
-        reply: Moved,
-    ) {
-        let new = match self.replaced(caller, old, to, flags) {
+    fn move_node(&self, (parent, old): (&Node, &Node), to: (&Node, &[u8]), flags: RenameFlags, reply: Moved) {
+        let new = match self.replaced(old, to, flags) {
             Ok(Some(new)) => new,
             Ok(None) => return reply(Ok(())),
             Err(error) => return reply(Err(error.into())),
         };
         let ended = match (old, new) {
             (Node::Entry(old), Ok(Node::Entry(new))) if old.source.index.is_none() && new.source.index.is_none() => {
-                return self.rekey_item(caller, old, &new, flags, reply);
+                return self.rekey_item(old, &new, flags, reply);
             }
             (Node::Entry(old), Ok(Node::Alias(_))) if old.source.index.is_none() => {
                 let problem = "the new name is a shortened one, which does not say the key; write the item with its key in it";
@@ -111,13 +105,13 @@ impl View {
             }
             (_, Ok(_)) if flags.exchange => Err(FsError::Invalid("only two items of a table are exchanged").into()),
             (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
-                return self.rekey_folder(caller, old, &new, reply);
+                return self.rekey_folder(old, &new, reply);
             }
             (old, new) if parked(old).is_some() => {
-                return self.move_parked(caller, parked(old).cloned(), new, (to, flags.no_replace), reply);
+                return self.move_parked(parked(old).cloned(), new, (to, flags.no_replace), reply);
             }
             (Node::Special(special), _) if parent == to.0 => {
-                let (host, special, name) = (Arc::clone(&self.host), special.clone(), to.1.to_vec());
+                let (host, special, name) = (self.host.clone(), special.clone(), to.1.to_vec());
                 return self.host.run_elsewhere(move || {
                     let name = name_text(&name);
                     let renamed = name.and_then(|name| room(&special)?.rename(&special, &host, name, !flags.no_replace));
@@ -126,7 +120,7 @@ impl View {
             }
             (Node::Special(_), _) => Err(FsError::CrossDevice.into()),
             (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
-                return self.put_scratch(caller, Moving::Memory(*id), &new, flags.no_replace, reply);
+                return self.put_scratch(Moving::Memory(*id), &new, flags.no_replace, reply);
             }
             (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => self.put_schema(*id, &source.table),
             (Node::Scratch(id), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => return self.move_scratch(*id, to, reply),
@@ -134,27 +128,21 @@ impl View {
                 self.hide_item(old, to).map_err(Failure::from)
             }
             (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => Err(error.into()),
-            (old, _) => Err(self.cannot_move(caller, old).into()),
+            (old, _) => Err(self.cannot_move(old).into()),
         };
         reply(ended);
     }
 
     /// What the new name means to a rename: what is there, or why nothing can be. `None` when all is done, as of what is forgotten
     /// anyway.
-    fn replaced(
-        &self,
-        caller: Caller,
-        old: &Node,
-        to: (&Node, &[u8]),
-        flags: RenameFlags,
-    ) -> Result<Option<Result<Node, FsError>>, FsError> {
+    fn replaced(&self, old: &Node, to: (&Node, &[u8]), flags: RenameFlags) -> Result<Option<Result<Node, FsError>>, FsError> {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
-        self.attr_of(to.0, caller)?;
-        let new = tree::resolve(&self.mount, to.0, to.1);
+        self.attr_of(to.0)?;
+        let new = tree::resolve(&self.host.mount, to.0, to.1);
         // A name may mean something and not be there: of an item never stored the node is known from its name alone.
-        let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
+        let exists = new.as_ref().is_ok_and(|new| self.attr_of(new).is_ok());
         // A parked file goes when another takes its place.
         let new = new.and_then(|new| if parked(&new).is_some() { Err(FsError::NotFound) } else { Ok(new) });
         if flags.no_replace && exists {
@@ -163,19 +151,19 @@ impl View {
         if flags.exchange && !exists {
             return Err(FsError::NotFound);
         }
-        if !dropped::is_dropped(&self.mount, old) || !is_place_of_dropped(to.0) {
+        if !dropped::is_dropped(&self.host.mount, old) || !is_place_of_dropped(to.0) {
             return Ok(Some(new));
         }
         if let Ok(replaced) = &new {
             self.inodes.removed(replaced);
         }
-        dropped::rename(&self.mount, old, to.0, name_text(to.1)?, flags.exchange, exists);
+        dropped::rename(&self.host.mount, old, to.0, name_text(to.1)?, flags.exchange, exists);
         Ok(None)
     }
 
     /// `mv` copies and deletes what crosses devices.
-    fn cannot_move(&self, caller: Caller, old: &Node) -> FsError {
-        if let Err(error) = self.attr_of(old, caller) {
+    fn cannot_move(&self, old: &Node) -> FsError {
+        if let Err(error) = self.attr_of(old) {
             return error;
         }
         match old {
@@ -191,19 +179,20 @@ impl View {
     }
 
     /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
-    fn put_scratch(self: &Arc<Self>, caller: Caller, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
+    fn put_scratch(&self, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
+        let caller = self.caller();
         let (mut request, target, text) = match self.scratch_request(&moving, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
-        let schema = match self.mount.schema(&request.table_name) {
+        let schema = match self.host.mount.schema(&request.table_name) {
             Ok(schema) => schema,
             Err(error) => return reply(Err(error.into())),
         };
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
         let known = key.as_ref().and_then(|key| self.host.read_versions.version(item_number(&table, key), caller.pid));
         request.precondition = request.precondition.or(known.map(Precondition::VersionOrAbsent));
-        let host = Arc::clone(&self.host);
+        let host = self.host.clone();
         self.host.put(
             request,
             caller.pid,
@@ -220,9 +209,9 @@ impl View {
                 }
                 Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(FsError::Exists.into())),
                 Err(Error::ConditionalCheckFailed { .. }) => {
-                    let (again, since) = (Arc::clone(&host), known.unwrap_or_default());
+                    let (again, since) = (host.clone(), known.unwrap_or_default());
                     host.run_elsewhere(move || {
-                        let (versions, mount) = (&again.read_versions, again.mount());
+                        let (versions, mount) = (&again.read_versions, &again.mount);
                         let of_key =
                             |key| versions.stale_report(mount, &FsError::Stale, (&table, &key), since, "The item is unchanged.");
                         let report = key.map(of_key).unwrap_or_default();
@@ -244,7 +233,7 @@ impl View {
         new: &Node,
         no_replace: bool,
     ) -> Result<(PutItemRequest, ItemTarget, Vec<u8>), Failure> {
-        let target = entry::target(&self.mount, new)?;
+        let target = entry::target(&self.host.mount, new)?;
         let text = self.moving_text(moving)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
@@ -253,36 +242,36 @@ impl View {
             }
             moved(error, &text, target.unchanged())
         })?;
-        self.mount.journal.warn(&self.mount.path(new), commit.warnings);
+        self.host.mount.journal.warn(&self.host.mount.path(new), commit.warnings);
         Ok((commit.request, target, text))
     }
 
     /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
     fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), Failure> {
-        let text = self.mount.scratch.lock().content(id)?;
-        let target = schema::target(&self.mount, table)?;
+        let text = self.host.mount.scratch.lock().content(id)?;
+        let target = schema::target(&self.host.mount, table)?;
         let stored = target.request(&text, None).and_then(|commit| {
-            self.mount.journal.warn(&self.mount.path(&Node::Schema(base(&target.table))), commit.warnings);
+            self.host.mount.journal.warn(&self.host.mount.path(&Node::Schema(base(&target.table))), commit.warnings);
             Ok(schema::store(&self.host, &target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
         // It may have been unlinked meanwhile.
-        let _ = self.mount.scratch.lock().remove(id);
+        let _ = self.host.mount.scratch.lock().remove(id);
         Ok(())
     }
 
     fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>, FsError> {
         match moving {
-            Moving::Memory(id) => self.mount.scratch.lock().content(*id),
-            Moving::Parked(place) => Ok(self.mount.db.parked_at(place)?.ok_or(FsError::NotFound)?.1),
+            Moving::Memory(id) => self.host.mount.scratch.lock().content(*id),
+            Moving::Parked(place) => Ok(self.host.mount.db.parked_at(place)?.ok_or(FsError::NotFound)?.1),
         }
     }
 
     /// A file in memory to another scratch name. What is parked under its old name follows, what is under the new one goes.
-    fn move_scratch(self: &Arc<Self>, id: FileId, to: (&Node, &[u8]), reply: Moved) {
+    fn move_scratch(&self, id: FileId, to: (&Node, &[u8]), reply: Moved) {
         let moved = scratch_name(to).and_then(|name| {
-            self.mount.remember_birth(to.0)?;
-            let mut scratch = self.mount.scratch.lock();
+            self.host.mount.remember_birth(to.0)?;
+            let mut scratch = self.host.mount.scratch.lock();
             let from = scratch.place(id).map(|(directory, name)| (directory.clone(), name.to_owned()));
             scratch.rename(id, (to.0.clone(), &name), now_ms())?;
             Ok((from.and_then(|(directory, name)| place_in(&directory, &name)), place_in(to.0, &name)))
@@ -291,7 +280,7 @@ impl View {
             Ok(places) => places,
             Err(error) => return reply(Err(error.into())),
         };
-        let is_parked = |place: &ParkedPlace| matches!(self.mount.db.parked_at(place), Ok(Some(_)));
+        let is_parked = |place: &ParkedPlace| matches!(self.host.mount.db.parked_at(place), Ok(Some(_)));
         match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
                 self.host
@@ -307,8 +296,7 @@ impl View {
 
     /// A parked file onto an item is a PutItem; to another scratch name it stays parked.
     fn move_parked(
-        self: &Arc<Self>,
-        caller: Caller,
+        &self,
         from: Option<ParkedPlace>,
         new: Result<Node, FsError>,
         (to, no_replace): ((&Node, &[u8]), bool),
@@ -317,16 +305,16 @@ impl View {
         let Some(from) = from else { return reply(Err(FsError::NotFound.into())) };
         match new {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
-                self.put_scratch(caller, Moving::Parked(from), &new, no_replace, reply);
+                self.put_scratch(Moving::Parked(from), &new, no_replace, reply);
             }
             new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => match parking_place(to) {
                 Ok(to) => {
-                    let (view, hidden) = (Arc::clone(self), new.ok());
+                    let (view, hidden) = (self.clone(), new.ok());
                     let change = ParkedChange::Move { from, to };
                     let done = move |ended: Result<(), FsError>| {
                         if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
                             // Its place is taken.
-                            let _ = view.mount.scratch.lock().remove(id);
+                            let _ = view.host.mount.scratch.lock().remove(id);
                         }
                         reply(ended.map_err(Failure::from));
                     };
@@ -341,9 +329,9 @@ impl View {
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
     fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
         let name = parking_place(to)?.name;
-        let (text, stat) = entry::text(&self.mount, old)?;
+        let (text, stat) = entry::text(&self.host.mount, old)?;
         // The copy first: hidden without it the text would be nowhere for a moment.
-        let file = self.mount.fill_scratch(to.0, &name, &text, now_ms())?;
+        let file = self.host.mount.fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
         self.host.deletes.hide(place, stat.version, (file, old.form));
         Ok(())

@@ -63,7 +63,7 @@ impl Pair {
         let mut text = Vec::new();
         loop {
             let offset = text.len() as u64;
-            let part = wait(|reply| self.files.view.read(self.files.caller, handle, offset, 1 << 20, reply)).unwrap();
+            let part = wait(|reply| self.files.view.read(handle, offset, 1 << 20, reply)).unwrap();
             if part.as_ref().is_empty() {
                 break;
             }

@@ -30,7 +30,7 @@ type Parking = Option<(ParkedPlace, Vec<u8>)>;
 /// See the module. `deleting` and `is_stopped` are each taken before the lock of the deletes themselves ([`Mount`]), and never one under
 /// the other.
 pub struct DeferredDelete {
-    mount: Arc<Mount>,
+    mount: Mount,
     workers: Arc<Workers>,
     read_versions: Arc<ReadVersions>,
     /// Held from taking a due delete until it is queued. Whoever takes an item back takes this first, so that its put is queued
@@ -50,7 +50,7 @@ impl std::fmt::Debug for DeferredDelete {
 impl DeferredDelete {
     /// Without a thread: then hidden items come back at the end.
     #[must_use]
-    pub fn new(mount: Arc<Mount>, workers: Arc<Workers>, read_versions: Arc<ReadVersions>) -> Arc<Self> {
+    pub fn new(mount: Mount, workers: Arc<Workers>, read_versions: Arc<ReadVersions>) -> Arc<Self> {
         let (deleting, is_stopped, wake, thread) = Default::default();
         Arc::new(Self { mount, workers, read_versions, deleting, is_stopped, wake, thread })
     }
@@ -118,22 +118,22 @@ impl DeferredDelete {
     /// Hidden items whose time has come are deleted, unless they were changed meanwhile.
     fn delete_due(self: &Arc<Self>) {
         let now_ms = now_ms();
-        self.delete_those(|_, hidden| hidden.is_due(now_ms), WaitPolicy::default(), || Box::new(|_| {}));
+        self.delete_those(&self.mount, |_, hidden| hidden.is_due(now_ms), || Box::new(|_| {}));
     }
 
     /// Deletes the hidden items that are meant, their texts parked; each has a `reply`, which hears how it ended.
     fn delete_those(
         self: &Arc<Self>,
+        mount: &Mount,
         is_meant: impl Fn(&Place, &Hidden) -> bool,
-        wait: WaitPolicy,
         mut reply: impl FnMut() -> Reply<()>,
     ) {
         // Until all are queued, and not longer: the answers come from the committer, whose other work may want this lock.
         let _deleting = self.deleting.lock();
         // Taken out in one step, so that each is deleted once however many threads come here.
-        for (place, hidden) in self.mount.with_deferred(|deferred| deferred.take(is_meant)) {
-            match self.parking(&place, hidden) {
-                Ok(parking) => self.delete(place, hidden, parking, wait, reply()),
+        for (place, hidden) in mount.with_deferred(|deferred| deferred.take(is_meant)) {
+            match parking(mount, &place, hidden) {
+                Ok(parking) => self.delete(mount, (place, hidden, parking), reply()),
                 Err(error) => {
                     self.show_again(&place, hidden);
                     reply()(Err(error));
@@ -144,18 +144,18 @@ impl DeferredDelete {
 
     /// Performs all deletes that wait, now.
     pub fn flush(self: &Arc<Self>) {
-        self.delete_those(|_, _| true, WaitPolicy::default(), || Box::new(|_| {}));
+        self.delete_those(&self.mount, |_, _| true, || Box::new(|_| {}));
     }
 
     /// Performs the deletes that wait and are meant, and waits for them.
-    pub fn settle(self: &Arc<Self>, wait: WaitPolicy, is_meant: impl Fn(&Place) -> bool) {
-        if !self.mount.hides_any() {
+    pub fn settle(self: &Arc<Self>, mount: &Mount, is_meant: impl Fn(&Place) -> bool) {
+        if !mount.hides_any() {
             return;
         }
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         self.delete_those(
+            mount,
             |place, _| is_meant(place),
-            wait,
             || {
                 let sender = sender.clone();
                 Box::new(move |_| drop(sender))
@@ -166,21 +166,8 @@ impl DeferredDelete {
         let _ = receiver.recv();
     }
 
-    /// What becomes of a hidden item's text: it is parked where its scratch file is.
-    fn parking(&self, place: &Place, hidden: Hidden) -> Result<Parking, FsError> {
-        // Removed, or moved onto an item, it is kept nowhere or there.
-        let Some((directory, name)) = self.mount.scratch_place(hidden.file) else { return Ok(None) };
-        let parked = place_in(&directory, &name).ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
-        let entry = EntryKey { index: None, base: place.1.clone() };
-        let (text, stat) = self.mount.db.text(&base(&place.0), &entry, hidden.form)?.ok_or(FsError::NotFound)?;
-        if stat.version != hidden.version {
-            return Err(FsError::Stale);
-        }
-        Ok(Some((parked, if self.mount.options.pretty { indent(&text) } else { text })))
-    }
-
-    fn delete(self: &Arc<Self>, place: Place, hidden: Hidden, parking: Parking, wait: WaitPolicy, reply: Reply<()>) {
-        let schema = match self.mount.schema(&place.0) {
+    fn delete(self: &Arc<Self>, mount: &Mount, (place, hidden, parking): (Place, Hidden, Parking), reply: Reply<()>) {
+        let schema = match mount.schema(&place.0) {
             Ok(schema) => schema,
             // The table is gone, and the item with it.
             Err(error) => {
@@ -193,7 +180,7 @@ impl DeferredDelete {
         request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
         let (deletes, parked) = (Arc::clone(self), parking.clone());
-        let context = CallContext { wait, ..CallContext::default() };
+        let context = CallContext { wait: mount.caller.wait, ..CallContext::default() };
         let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
             let ended = match outcome {
                 Ok(_) => {
@@ -215,8 +202,8 @@ impl DeferredDelete {
             reply(ended);
         });
         match parking {
-            Some((place, content)) => self.mount.db.park_item_then(ParkRequest { delete: request, place, content }, done),
-            None => self.mount.db.start(Call::DeleteItem(request, done)),
+            Some((place, content)) => mount.db.park_item_then(ParkRequest { delete: request, place, content }, done),
+            None => mount.db.start(Call::DeleteItem(request, done)),
         }
     }
 
@@ -266,21 +253,21 @@ impl DeferredDelete {
 
     /// Moves or removes what is parked, on a thread for that.
     pub fn change_parked(&self, change: ParkedChange, reply: Reply<()>) {
-        let mount = Arc::clone(&self.mount);
+        let mount = self.mount.clone();
         self.workers.run(move || reply(mount.db.change_parked(change).map(drop).map_err(FsError::from)));
     }
 
     /// UNLINK of a scratch file. That of a hidden item takes the item with it, now.
-    pub fn unlink_scratch(self: &Arc<Self>, file: FileId, wait: WaitPolicy, reply: Reply<()>) {
+    pub fn unlink_scratch(self: &Arc<Self>, mount: &Mount, file: FileId, reply: Reply<()>) {
         let _deleting = self.deleting.lock();
-        let due = self.mount.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
+        let due = mount.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
         let deletes = Arc::clone(self);
         let removed: Reply<()> = Box::new(move |ended| match ended {
             Ok(()) => deletes.forget_scratch(file, reply),
             Err(error) => reply(Err(error)),
         });
         match due.into_iter().next() {
-            Some((place, hidden)) => self.delete(place, hidden, None, wait, removed),
+            Some((place, hidden)) => self.delete(mount, (place, hidden, None), removed),
             None => removed(Ok(())),
         }
     }
@@ -305,6 +292,19 @@ impl DeferredDelete {
         {
             log::error!("the keeper thread had failed");
         }
-        self.settle(WaitPolicy::default(), |_| true);
+        self.settle(&self.mount, |_| true);
     }
+}
+
+/// What becomes of a hidden item's text: it is parked where its scratch file is.
+fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking, FsError> {
+    // Removed, or moved onto an item, it is kept nowhere or there.
+    let Some((directory, name)) = mount.scratch_place(hidden.file) else { return Ok(None) };
+    let parked = place_in(&directory, &name).ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
+    let entry = EntryKey { index: None, base: place.1.clone() };
+    let (text, stat) = mount.db.text(&base(&place.0), &entry, hidden.form)?.ok_or(FsError::NotFound)?;
+    if stat.version != hidden.version {
+        return Err(FsError::Stale);
+    }
+    Ok(Some((parked, if mount.options.pretty { indent(&text) } else { text })))
 }

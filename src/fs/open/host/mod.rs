@@ -12,7 +12,7 @@ pub mod optimistic_lock;
 pub mod rm_guard;
 pub mod threads;
 
-use std::sync::Weak;
+use std::{ops::Deref, sync::Weak};
 
 use self::deferred_delete::DeferredDelete;
 use self::optimistic_lock::ReadVersions;
@@ -32,14 +32,30 @@ use crate::model::error::InUseError;
 /// Says what a name means in a directory, whether or not it exists: that is for the tree above.
 pub type Resolve = fn(&Mount, &Node, &[u8]) -> Result<Node, FsError>;
 
-/// See the module.
-#[derive(Debug)]
+/// See the module; as a program calls it.
+#[derive(Debug, Clone)]
 pub struct Host {
-    me: Weak<Self>,
-    mount: Arc<Mount>,
+    state: Arc<HostState>,
+    /// The database and what lives beside it.
+    pub mount: Mount,
+}
+
+impl Deref for Host {
+    type Target = HostState;
+
+    fn deref(&self) -> &HostState {
+        &self.state
+    }
+}
+
+/// What all calls of a mount share.
+#[derive(Debug)]
+pub struct HostState {
+    /// For what is done for no program in particular.
+    own_mount: Mount,
     resolve: Resolve,
     pub workers: Arc<Workers>,
-    waiting: Arc<WaitingReads>,
+    waiting: WaitingReads,
     /// Of who waits for a service elsewhere.
     pub releases: Releases,
     pub read_versions: Arc<ReadVersions>,
@@ -49,25 +65,31 @@ pub struct Host {
 
 impl Host {
     #[must_use]
-    pub fn new(mount: Arc<Mount>, resolve: Resolve) -> Arc<Self> {
+    pub fn new(mount: Mount, resolve: Resolve) -> Self {
         let (workers, read_versions) = (Arc::<Workers>::default(), Arc::<ReadVersions>::default());
-        Arc::new_cyclic(|me| Self {
-            me: me.clone(),
+        let state = HostState {
+            own_mount: mount.clone(),
             resolve,
-            waiting: Arc::default(),
+            waiting: WaitingReads::default(),
             releases: Releases::default(),
-            deletes: DeferredDelete::new(Arc::clone(&mount), Arc::clone(&workers), Arc::clone(&read_versions)),
-            rm_guard: RmGuard::new(Arc::clone(&mount), Arc::clone(&workers)),
-            mount,
+            deletes: DeferredDelete::new(mount.clone(), Arc::clone(&workers), Arc::clone(&read_versions)),
+            rm_guard: RmGuard::new(Arc::clone(&workers)),
             workers,
             read_versions,
-        })
+        };
+        Self { state: Arc::new(state), mount }
     }
 
-    /// The database and what lives beside it.
+    /// The same, called by another program.
     #[must_use]
-    pub fn mount(&self) -> &Arc<Mount> {
-        &self.mount
+    pub fn called_by(&self, caller: Caller) -> Self {
+        Self { mount: self.mount.called_by(caller), ..self.clone() }
+    }
+
+    /// The same call, that may be let wait so long.
+    #[must_use]
+    pub fn waiting(&self, wait: WaitPolicy) -> Self {
+        self.called_by(self.mount.caller.waiting(wait))
     }
 
     /// What a name means in a directory, whether or not it exists.
@@ -89,11 +111,11 @@ impl Host {
     }
 
     /// Answers when `awaited` has bytes: at once if it has.
-    pub fn wait(&self, caller: Caller, awaited: Awaited, reply: Reply<Bytes>) {
+    pub fn wait(&self, awaited: Awaited, reply: Reply<Bytes>) {
         // Only this refusal is kept for errors/last: the others are a file's own, and noted by it.
-        if let Some(reply) = self.waiting.wait(&self.mount, caller, awaited, reply) {
+        if let Some(reply) = self.waiting.wait(self, awaited, reply) {
             let refused = Err(FsError::Busy("64 readers wait already; end one of them"));
-            reply(noted(self, caller, "read", String::new, refused));
+            reply(noted(self, "read", String::new, refused));
         }
     }
 
@@ -111,10 +133,11 @@ impl Host {
     }
 
     /// Keeps a failed call for `.ddb/errors/last`, with a report of its own or what the error says.
-    pub fn record(&self, caller: Caller, operation: &'static str, path: String, failure: Failure) -> FsError {
+    pub fn record(&self, operation: &'static str, path: String, failure: Failure) -> FsError {
+        let caller = self.mount.caller;
         let Failure { error, report } = failure;
         let failed = Failed::new(caller, operation, path, &error, report);
-        if self.rm_guard.follows_veto(caller, &failed.path) {
+        if self.rm_guard.follows_veto(&self.mount, &failed.path) {
             self.mount.journal.append(failed);
         } else {
             self.mount.journal.record(session_of(caller.pid), failed);
@@ -125,16 +148,16 @@ impl Host {
     /// Who is to hear of what operations write for this thread's process: what they write is what it knows from then on.
     #[must_use]
     pub fn listener(&self, thread: u32) -> Arc<dyn WriteListener> {
-        Arc::new(Renewing { host: self.me.clone(), thread })
+        Arc::new(Renewing { host: Arc::downgrade(&self.state), thread })
     }
 
     /// DeleteTable.
     ///
     /// # Errors
     /// `NotFound`, `NotEmpty`, the operation's.
-    pub fn drop_table(&self, request: DeleteTableRequest, wait_policy: WaitPolicy) -> Result<(), FsError> {
+    pub fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
         let table = &request.table_name.clone();
-        let context = CallContext { wait: wait_policy, ..CallContext::default() };
+        let context = CallContext { wait: self.mount.caller.wait, ..CallContext::default() };
         match wait(context, |done| self.mount.db.start(Call::DeleteTable(request, done))) {
             Ok(_) => {}
             Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),
@@ -153,7 +176,7 @@ impl Host {
 /// Renews the notes of a thread's process.
 struct Renewing {
     /// Weak: the database holds it.
-    host: Weak<Host>,
+    host: Weak<HostState>,
     thread: u32,
 }
 
@@ -164,7 +187,7 @@ impl WriteListener for Renewing {
         let is_noted = host.read_versions.wrote(item_number(table, key), self.thread, version);
         if let Some(version) = version.filter(|_| is_noted) {
             let (again, source, key) = (Arc::clone(&host), base(table), key.clone());
-            host.run_elsewhere(move || again.read_versions.see(&again.mount, &source, key, version));
+            host.workers.run(move || again.read_versions.see(&again.own_mount, &source, key, version));
         }
     }
 }
@@ -175,7 +198,6 @@ impl WriteListener for Renewing {
 /// Those of `result`.
 pub fn noted<T>(
     host: &Host,
-    caller: Caller,
     operation: &'static str,
     path: impl FnOnce() -> String,
     result: Result<T, FsError>,
@@ -185,7 +207,7 @@ pub fn noted<T>(
             return error;
         }
         let report = error.explanation();
-        host.record(caller, operation, path(), Failure { error, report })
+        host.record(operation, path(), Failure { error, report })
     })
 }
 

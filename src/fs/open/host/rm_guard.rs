@@ -75,7 +75,6 @@ impl Vetoes {
 
 /// See the module.
 pub struct RmGuard {
-    mount: Arc<Mount>,
     workers: Arc<Workers>,
     vetoes: Vetoes,
 }
@@ -88,98 +87,98 @@ impl std::fmt::Debug for RmGuard {
 
 impl RmGuard {
     #[must_use]
-    pub fn new(mount: Arc<Mount>, workers: Arc<Workers>) -> Self {
-        Self { mount, workers, vetoes: Vetoes::default() }
+    pub fn new(workers: Arc<Workers>) -> Self {
+        Self { workers, vetoes: Vetoes::default() }
     }
 
     /// Did this process not just try to delete the whole table?
     ///
     /// # Errors
     /// It did.
-    pub fn may_delete(&self, table: &TableName, caller: Caller) -> Result<(), FsError> {
-        if self.vetoes.any() && self.vetoes.holds(table, process_of(caller.pid), now_ms()) {
+    pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<(), FsError> {
+        if self.vetoes.any() && self.vetoes.holds(table, process_of(mount.caller.pid), now_ms()) {
             return Err(FsError::NotPermitted("this process tried to delete the whole table; what is in it stays"));
         }
         Ok(())
     }
 
     /// This process removed a saved query, which comes back if it turns out to delete the whole table.
-    pub fn removed_saved(&self, caller: Caller, table: &TableName, name: &str, form: SavedForm) {
-        self.vetoes.removed(table, process_of(caller.pid), now_ms(), name, form);
+    pub fn removed_saved(&self, mount: &Mount, table: &TableName, name: &str, form: SavedForm) {
+        self.vetoes.removed(table, process_of(mount.caller.pid), now_ms(), name, form);
     }
 
     /// Is a failure on this path one more of a process that was told already why it may not delete that table?
-    pub fn follows_veto(&self, caller: Caller, path: &str) -> bool {
+    pub fn follows_veto(&self, mount: &Mount, path: &str) -> bool {
         let table = path.split('/').next().unwrap_or_default();
-        let was_told = |table: TableName| self.vetoes.was_told(&table, process_of(caller.pid), now_ms());
+        let was_told = |table: TableName| self.vetoes.was_told(&table, process_of(mount.caller.pid), now_ms());
         self.vetoes.any() && TableName::new(table).is_ok_and(was_told)
     }
 
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
-    pub fn unlink_definition(&self, caller: Caller, node: &Node, table: &TableName) -> Result<(), FsError> {
-        let (process, now) = (process_of(caller.pid), now_ms());
-        if self.mount.options.allow_drop {
-            if self.mount.schema(table)?.deletion_protection {
-                self.veto(table, process, now);
+    pub fn unlink_definition(&self, mount: &Mount, node: &Node, table: &TableName) -> Result<(), FsError> {
+        let (process, now) = (process_of(mount.caller.pid), now_ms());
+        if mount.options.allow_drop {
+            if mount.schema(table)?.deletion_protection {
+                self.veto(mount, table, process, now);
                 return Err(FsError::Database(Error::DeletionProtected));
             }
-            self.mount.in_progress.removing(table, process, now);
+            mount.in_progress.removing(table, process, now);
             return Ok(());
         }
         // tar, unzip and install unlink what they write next; to refuse them would leave the table half restored. Until it has made the
         // definition anew such a process deletes nothing in the table.
-        self.veto(table, process, now);
-        if self.mount.options.restore || is_restorer(process) {
-            self.mount.in_progress.unlinked(node.ino(), process, now);
+        self.veto(mount, table, process, now);
+        if mount.options.restore || is_restorer(process) {
+            mount.in_progress.unlinked(node.ino(), process, now);
             return Ok(());
         }
         Err(FsError::NotPermitted("a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop"))
     }
 
     /// The caller, or the engine, made what was not there for the caller.
-    pub fn made_anew(&self, ino: u64) {
-        for process in self.mount.in_progress.made(ino) {
+    pub fn made_anew(&self, mount: &Mount, ino: u64) {
+        for process in mount.in_progress.made(ino) {
             self.vetoes.lift(process);
         }
     }
 
     /// Is this node not there for the caller, who unlinked it to write it anew, or makes the table as a copy?
-    pub fn is_gone_for(&self, caller: Caller, node: &Node) -> bool {
-        if !self.mount.in_progress.any(now_ms()) {
+    pub fn is_gone_for(&self, mount: &Mount, node: &Node) -> bool {
+        if !mount.in_progress.any(now_ms()) {
             return false;
         }
-        let (process, now, ino) = (process_of(caller.pid), now_ms(), node.ino());
+        let (process, now, ino) = (process_of(mount.caller.pid), now_ms(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
         let of_maker = node.table().filter(|_| is_definition || is_part_of_table(node)).is_some_and(|table| {
-            let is_template = is_definition && self.mount.is_draft(table).unwrap_or(false);
-            self.mount.in_progress.is_to_be_made(table, ino, process, is_template, now)
+            let is_template = is_definition && mount.is_draft(table).unwrap_or(false);
+            mount.in_progress.is_to_be_made(table, ino, process, is_template, now)
         });
-        of_maker || self.mount.in_progress.is_unlinked(ino, process, now)
+        of_maker || mount.in_progress.is_unlinked(ino, process, now)
     }
 
     /// A process made the directory of a draft.
-    pub fn made_draft(&self, caller: Caller, table: &TableName) {
-        if let Some(process) = Process::of_thread(caller.pid) {
-            self.mount.in_progress.made_directory(table, process, now_ms());
+    pub fn made_draft(&self, mount: &Mount, table: &TableName) {
+        if let Some(process) = Process::of_thread(mount.caller.pid) {
+            mount.in_progress.made_directory(table, process, now_ms());
         }
     }
 
     /// An attempt to be rid of a part that goes only with its table: further deletes of that process are vetoed.
-    pub fn veto_after(&self, caller: Caller, node: &Node) {
+    pub fn veto_after(&self, mount: &Mount, node: &Node) {
         if let Some(table) = node.table()
-            && !self.mount.restores(table)
+            && !mount.restores(table)
         {
-            self.veto(table, process_of(caller.pid), now_ms());
+            self.veto(mount, table, process_of(mount.caller.pid), now_ms());
         }
     }
 
     /// Bars a process from deleting in a table for a while, and puts back the saved queries that it removed just before.
-    fn veto(&self, table: &TableName, process: u32, now: u64) {
+    fn veto(&self, mount: &Mount, table: &TableName, process: u32, now: u64) {
         let removed = self.vetoes.add(table, process, now);
         if removed.is_empty() {
             return;
         }
-        let (mount, table) = (Arc::clone(&self.mount), table.clone());
+        let (mount, table) = (mount.clone(), table.clone());
         // Each is a commit: the refusal itself must not wait for them.
         self.workers.run(move || {
             for (name, form) in removed {
@@ -193,41 +192,40 @@ impl RmGuard {
     }
 
     /// Does the caller remove the table of this node?
-    fn is_removing(&self, caller: Caller, node: &Node) -> bool {
-        let Some(table) = node.table().filter(|_| self.mount.in_progress.any(now_ms())) else { return false };
-        let (process, now) = (process_of(caller.pid), now_ms());
-        let removing = self.mount.in_progress.is_removing(table, process, now);
+    fn is_removing(&self, mount: &Mount, node: &Node) -> bool {
+        let Some(table) = node.table().filter(|_| mount.in_progress.any(now_ms())) else { return false };
+        let (process, now) = (process_of(mount.caller.pid), now_ms());
+        let removing = mount.in_progress.is_removing(table, process, now);
         if removing {
             // A large table takes its time.
-            self.mount.in_progress.removing(table, process, now);
+            mount.in_progress.removing(table, process, now);
         }
         removing
     }
 
     /// Of a table that the caller removes: what goes with it needs no deleting of its own.
-    pub fn goes_with_table(&self, caller: Caller, node: &Node) -> bool {
-        is_part_of_table(node) && self.is_removing(caller, node)
+    pub fn goes_with_table(&self, mount: &Mount, node: &Node) -> bool {
+        is_part_of_table(node) && self.is_removing(mount, node)
     }
 
     /// Does this directory list nothing for the caller, who removes its table? libc++'s `remove_all`, which Node calls, opens a
     /// directory anew until nothing is in it: it would never be done with names that go with the table. What items are in still says
     /// which are left.
-    pub fn is_emptied_for(&self, caller: Caller, node: &Node) -> bool {
+    pub fn is_emptied_for(&self, mount: &Mount, node: &Node) -> bool {
         let holds_items = match node {
             Node::Items(source) | Node::Collection(source, _) => source.index.is_none(),
             _ => false,
         };
-        !holds_items && self.is_removing(caller, node)
+        !holds_items && self.is_removing(mount, node)
     }
 
     /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
-    pub fn unlink_derived(&self, caller: Caller, node: &Node, error: FsError) -> Result<(), FsError> {
-        if !node.table().is_some_and(|table| self.mount.restores(table))
-            || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
+    pub fn unlink_derived(&self, mount: &Mount, node: &Node, error: FsError) -> Result<(), FsError> {
+        if !node.table().is_some_and(|table| mount.restores(table)) || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
         {
             return Err(error);
         }
-        self.mount.in_progress.unlinked(node.ino(), process_of(caller.pid), now_ms());
+        mount.in_progress.unlinked(node.ino(), process_of(mount.caller.pid), now_ms());
         Ok(())
     }
 }

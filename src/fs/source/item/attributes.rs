@@ -69,10 +69,11 @@ fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Resul
 }
 
 /// Changes the item by an update of its own.
-fn update(place: &EntryNode, host: &Host, caller: Caller, edit: Edit) -> Result<(), FsError> {
-    let schema = host.mount().schema(place.table())?;
+fn update(place: &EntryNode, host: &Host, edit: Edit) -> Result<(), FsError> {
+    let caller = host.mount.caller;
+    let schema = host.mount.schema(place.table())?;
     let request = edit.request(place, &schema.key);
-    wait(on_behalf_of(host, caller.pid, caller.wait), |done| host.mount().db.start(Call::UpdateItem(request, done)))?;
+    wait(on_behalf_of(host, caller.pid, caller.wait), |done| host.mount.db.start(Call::UpdateItem(request, done)))?;
     Ok(())
 }
 
@@ -164,23 +165,23 @@ impl Room for Folder {
     }
 
     /// An empty map.
-    fn mkdir(&self, at: &SpecialNode, host: &Host, caller: Caller, name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, at: &SpecialNode, host: &Host, name: &str) -> Result<Node, FsError> {
         let stem = name.strip_suffix(FOLDER_SUFFIX);
         let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
-        let (item, _) = entry::load(host.mount(), &self.place)?;
+        let (item, _) = entry::load(&host.mount, &self.place)?;
         let of = self.of.as_ref();
         let path = member(of, &members(&item, of)?, stem)?;
         if path.resolve_in(&item).is_some() {
             return Err(FsError::Exists);
         }
-        update(&self.place, host, caller, Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
-        self.resolve(at, host.mount(), name)
+        update(&self.place, host, Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
+        self.resolve(at, &host.mount, name)
     }
 
     /// Removes an empty map or list.
-    fn rmdir(&self, _at: &SpecialNode, host: &Host, caller: Caller) -> Result<(), FsError> {
+    fn rmdir(&self, _at: &SpecialNode, host: &Host) -> Result<(), FsError> {
         let path = self.of.clone().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
-        let (item, _) = entry::load(host.mount(), &self.place)?;
+        let (item, _) = entry::load(&host.mount, &self.place)?;
         let is_empty = match members(&item, Some(&path))? {
             Members::Named(map) => map.is_empty(),
             Members::Listed(list) => list.is_empty(),
@@ -188,38 +189,38 @@ impl Room for Folder {
         if !is_empty {
             return Err(FsError::NotEmpty);
         }
-        update(&self.place, host, caller, Edit { path, value: None, must: Must::BeEmpty })
+        update(&self.place, host, Edit { path, value: None, must: Must::BeEmpty })
     }
 }
 
 impl Room for AttributeFile {
-    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         let (item, stat) = entry::load(mount, &self.place)?;
         let value = self.of.resolve_in(&item).ok_or(FsError::NotFound)?;
         Ok(Attr::file(value_text(value).len() as u64, stat.modified_ms))
     }
 
-    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (item, _) = entry::load(mount, &self.place)?;
         self.of.resolve_in(&item).map(value_text).ok_or(FsError::NotFound)
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (mount, place) = (host.mount(), self.place.clone());
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (mount, place) = (&host.mount, self.place.clone());
         let (item, _) = entry::load(mount, &place)?;
         let value = self.of.resolve_in(&item);
         let kind = self.asked.unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
         let key_schema = mount.schema(place.table())?.key.clone();
         let target = AttributeTarget { place, key_schema, of: self.of.clone(), kind };
         let text = value.filter(|_| !flags.truncate).map(value_text);
-        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, text))
+        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, text))
     }
 
     /// Removes the attribute, member or element.
-    fn unlink(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, reply: Reply<()>) {
+    fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
         let edit = || Edit { path: self.of.clone(), value: None, must: Must::BeThere };
-        let there = self.text(at, host.mount(), caller);
-        reply(there.and_then(|_| update(&self.place, host, caller, edit())));
+        let there = self.text(at, &host.mount);
+        reply(there.and_then(|_| update(&self.place, host, edit())));
     }
 }
 
@@ -249,7 +250,7 @@ impl Target for AttributeTarget {
 }
 
 impl Execute for AttributeTarget {
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
         // The item is gone: nothing is made of one attribute.
         let done = done.after(|outcome| {

@@ -46,15 +46,15 @@ An item that is not there is made.
 pub struct PatchFile(pub EntryNode);
 
 impl Room for PatchFile {
-    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(PATCH_USAGE.as_bytes().to_vec())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (mount, place) = (host.mount(), self.0.clone());
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (mount, place) = (&host.mount, self.0.clone());
         let key_schema = mount.schema(place.table())?.key.clone();
         let target = PatchTarget { place, key_schema, strict_keys: mount.options.strict_keys };
-        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
+        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, None))
     }
 }
 
@@ -106,7 +106,7 @@ impl PatchTarget {
 }
 
 impl Execute for PatchTarget {
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
         let (place, schema) = {
             let state = open.state.lock();
             (state.writer.target().place.clone(), state.writer.target().key_schema.clone())
@@ -125,8 +125,8 @@ struct Merge {
 }
 
 impl Merge {
-    fn attempt(self, host: &Arc<Host>, tries: usize, done: Outcome) {
-        let (mut item, precondition) = match entry::load(host.mount(), &self.place) {
+    fn attempt(self, host: &Host, tries: usize, done: Outcome) {
+        let (mut item, precondition) = match entry::load(&host.mount, &self.place) {
             Ok((item, stat)) => (item, Precondition::Version(stat.version)),
             Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),
             Err(FsError::Database(error)) => return done.tell(Err(error)),
@@ -135,14 +135,14 @@ impl Merge {
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.place.table().clone(), item);
         request.precondition = Some(precondition);
-        let (again, context) = (Arc::clone(host), done.context.clone());
-        Arc::clone(host).put(
+        let (again, context) = (host.clone(), done.context.clone());
+        host.clone().put(
             request,
             self.writer,
             Outcome::new(context, move |outcome| match outcome {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
                     // Read again on another thread: this one is the committer.
-                    let host = Arc::clone(&again);
+                    let host = again.clone();
                     again.run_elsewhere(Box::new(move || self.attempt(&host, tries - 1, done)));
                 }
                 outcome => done.tell(outcome),
@@ -163,14 +163,14 @@ An item that is not there is made, unless the update only removes.
 pub struct UpdateFile(pub EntryNode);
 
 impl Room for UpdateFile {
-    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(UPDATE_USAGE.replace("{spelling}", literals::SPELLING).into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-        let key_schema = host.mount().schema(self.0.table())?.key.clone();
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+        let key_schema = host.mount.schema(self.0.table())?.key.clone();
         let target = UpdateTarget { place: self.0.clone(), key_schema };
-        Ok(open_text((at.ino(), at.path.clone()), caller, flags, target, None))
+        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, None))
     }
 }
 
@@ -291,27 +291,27 @@ fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
 }
 
 impl Execute for UpdateTarget {
-    fn execute(host: &Arc<Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
         execute(host, &place, open.writer(), request, done);
     }
 }
 
 /// Carries out an update of the item; an item that is hidden is itself again.
-pub(super) fn execute(host: &Arc<Host>, place: &EntryNode, writer: u32, request: UpdateItemRequest, done: Outcome) {
+pub(super) fn execute(host: &Host, place: &EntryNode, writer: u32, request: UpdateItemRequest, done: Outcome) {
     // Before the update, which would else change what the waiting delete then takes with it.
     host.revive_item(place.table(), place.key());
-    let (again, place) = (Arc::clone(host), place.clone());
-    let session = host.mount().last.session(writer);
+    let (again, place) = (host.clone(), place.clone());
+    let session = host.mount.last.session(writer);
     let context = CallContext { listener: Some(host.listener(writer)), ..done.context.clone() };
     let stored = Done::new(context, move |outcome: Result<UpdateItemResponse, Error>| {
         let answer = outcome.as_ref().map(|response| calls::of_write(place.table(), response));
-        again.mount().last.keep_write(session, "UpdateItem", answer);
+        again.mount.last.keep_write(session, "UpdateItem", answer);
         let version = outcome.map(|response| response.version);
         if let Ok(Some(_)) = version {
             again.item_stored(place.table(), place.key());
         }
         done.tell(version.map(Option::unwrap_or_default));
     });
-    host.mount().db.start(Call::UpdateItem(request, stored));
+    host.mount.db.start(Call::UpdateItem(request, stored));
 }

@@ -59,17 +59,18 @@ struct Replacing(EntryNode, Version);
 
 impl Room for Replacing {
     /// There as long as the item is, so that a write to a version that is gone says so.
-    fn attr(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         entry::attr(mount, &self.0)
     }
 
-    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (text, stat) = entry::text(mount, &self.0)?;
         if stat.version == self.1 { Ok(text) } else { Err(FsError::OtherVersion) }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
-        let target = entry::target(host.mount(), &Node::Entry(Box::new(self.0.clone())))?;
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+        let caller = host.mount.caller;
+        let target = entry::target(&host.mount, &Node::Entry(Box::new(self.0.clone())))?;
         let writer = ItemWriter::stream_replacing(target, Opener { pid: caller.pid, append: flags.append }, self.1);
         Ok(Handle::Item(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
     }
@@ -84,7 +85,7 @@ impl Room for MetaFile {
         Ok(entry::stat(mount, &self.0.source, &self.0.key)?.modified_ms)
     }
 
-    fn text(&self, _at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(Facts::of(mount, &self.0)?.to_json().into_bytes())
     }
 }

@@ -75,7 +75,7 @@ impl Room for Directory {
 struct LinesFile(BatchKind);
 
 impl Room for LinesFile {
-    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (what, then) = match self.0 {
             BatchKind::Atomic => ("items or actions, a line of JSON each", ": all are done or none"),
             BatchKind::Delete => ("keys, items or paths, a line each", "; how it went is in result.json"),
@@ -86,10 +86,10 @@ impl Room for LinesFile {
         Ok(format!("write {what}{then}, more in help\n").into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Arc<Host>, caller: Caller, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
         let table = at.of_table()?;
-        host.mount().schema(table)?;
-        Ok(Handle::Special(Arc::new(OpenBatch::new(table, self.0, at.path.clone(), caller))))
+        host.mount.schema(table)?;
+        Ok(Handle::Special(Arc::new(OpenBatch::new(table, self.0, at.path.clone(), host.mount.caller))))
     }
 
     fn is_judged_by_request(&self) -> bool {
@@ -100,8 +100,8 @@ impl Room for LinesFile {
 struct ResultFile;
 
 impl Room for ResultFile {
-    fn text(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(mount.batches.text(session_of(caller.pid), at.of_table()?))
+    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+        Ok(mount.batches.text(session_of(mount.caller.pid), at.of_table()?))
     }
 
     fn is_judged_by_request(&self) -> bool {
@@ -158,29 +158,30 @@ impl OpenBatch {
     }
 
     /// Carries out a call after those before it.
-    fn run(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
-        let again = Arc::clone(host);
+    fn run(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
+        let again = host.clone();
         let mut turns = self.turns.lock();
         if turns.is_taken() {
             let this = Arc::clone(&self);
-            turns.wait(Box::new(move || this.run(&again, caller, call, reply)));
+            turns.wait(Box::new(move || this.run(&again, call, reply)));
             return;
         }
         // Before the work goes to another thread: the next call must find the turn taken.
         turns.take();
         drop(turns);
-        host.run_elsewhere(Box::new(move || self.perform(&again, caller, call, reply)));
+        host.run_elsewhere(Box::new(move || self.perform(&again, call, reply)));
     }
 
-    fn perform(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
-        let lines = self.lines_of(host, caller, &call);
-        let (host_then, this, of_call) = (Arc::clone(host), Arc::clone(&self), Arc::new(call));
+    fn perform(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
+        let caller = host.mount.caller;
+        let lines = self.lines_of(host, &call);
+        let (host_then, this, of_call) = (host.clone(), Arc::clone(&self), Arc::new(call));
         let call = Arc::clone(&of_call);
         let finish = move || {
-            let ended = noted(&host_then, caller, of_call.name(), || this.path.clone(), this.outcome(&of_call));
+            let ended = noted(&host_then, of_call.name(), || this.path.clone(), this.outcome(&of_call));
             let is_release = matches!(*of_call, Call::Release);
             if is_release {
-                host_then.mount().batches.closed();
+                host_then.mount.batches.closed();
             }
             // Nobody hears of a release; it can be read.
             let ended = if is_release { Ok(()) } else { ended };
@@ -193,7 +194,7 @@ impl OpenBatch {
         // The end of the file is nobody's call.
         let writer = if caller.pid == 0 { self.opener.pid } else { caller.pid };
         let by = on_behalf_of(host, writer, caller.wait);
-        match host.mount().schema(&self.table) {
+        match host.mount.schema(&self.table) {
             Ok(schema) => lines.into_iter().for_each(|line| self.start((host, &by), &schema, line, &pending)),
             Err(error) => {
                 for (number, text) in lines {
@@ -202,26 +203,26 @@ impl OpenBatch {
             }
         }
         if self.kind == BatchKind::Atomic {
-            self.end_transaction((host, &by), caller, &call);
+            self.end_transaction((host, &by), &call);
         }
         drop(pending);
     }
 
     /// The lines that this call completes.
-    fn lines_of(&self, host: &Host, caller: Caller, call: &Call) -> Vec<Line> {
+    fn lines_of(&self, host: &Host, call: &Call) -> Vec<Line> {
         let mut work = self.work.lock();
         let is_whole = |text: &[u8]| plain_json::parse(text).is_ok();
         let lines = match call {
             Call::Write { data, .. } => {
                 if work.report.is_none() && !data.is_empty() {
-                    let session = host.mount().last.session(self.opener.pid);
+                    let session = host.mount.last.session(self.opener.pid);
                     let report = Report::new(self.table.clone(), self.kind, now_ms());
-                    work.report = Some(host.mount().batches.begin(session, report));
+                    work.report = Some(host.mount.batches.begin(session, report));
                 }
                 work.lines.take(data)
             }
             // Another process that shares the file may go on with the line.
-            Call::Flush if !same_process(self.opener.pid, caller.pid) && !is_whole(work.lines.partial()) => Vec::new(),
+            Call::Flush if !same_process(self.opener.pid, host.mount.caller.pid) && !is_whole(work.lines.partial()) => Vec::new(),
             Call::Flush | Call::Release if work.lines.has_partial() => work.lines.end().into_iter().collect(),
             _ => Vec::new(),
         };
@@ -234,7 +235,7 @@ impl OpenBatch {
     /// Starts what a line asks for; `pending` is held until it has ended.
     fn start(
         self: &Arc<Self>,
-        (host, by): (&Arc<Host>, &CallContext),
+        (host, by): (&Host, &CallContext),
         schema: &TableSchema,
         (number, text): Line,
         pending: &Arc<Pending>,
@@ -263,11 +264,11 @@ impl OpenBatch {
             Ok(Request::Commit) => self.commit(host, by),
             Ok(Request::Put(request)) => {
                 let done = Done::new(by.clone(), move |outcome| this.ended(number, &text, outcome.map(drop), &pending));
-                host.mount().db.start(api::Call::PutItem(request, done));
+                host.mount.db.start(api::Call::PutItem(request, done));
             }
             Ok(Request::Delete(request)) => {
                 let done = Done::new(by.clone(), move |outcome| this.ended(number, &text, outcome.map(drop), &pending));
-                host.mount().db.start(api::Call::DeleteItem(request, done));
+                host.mount.db.start(api::Call::DeleteItem(request, done));
             }
         }
     }
@@ -285,7 +286,7 @@ impl OpenBatch {
 
     fn get(&self, host: &Host, number: u64, text: &[u8], key: Key) {
         let source = base(&self.table);
-        let read = host.mount().db.text(&source, &EntryKey { index: None, base: key }, TextForm::PlainJson);
+        let read = host.mount.db.text(&source, &EntryKey { index: None, base: key }, TextForm::PlainJson);
         match read {
             Ok(Some((item, _))) => {
                 let is_full = self.report(|report| report.items.len() + item.len() > ITEMS_BYTES_MAX).unwrap_or(true);
@@ -347,7 +348,8 @@ impl OpenBatch {
 
     /// The last close by who opened the file carries the transaction out; the end of the file does, when others went on with it. A
     /// writer that is being killed had more to say: nothing is done then.
-    fn end_transaction(&self, (host, by): (&Host, &CallContext), caller: Caller, call: &Call) {
+    fn end_transaction(&self, (host, by): (&Host, &CallContext), call: &Call) {
+        let caller = host.mount.caller;
         match call {
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
             // `exec 3>F; echo … >&3` closes a copy each time. Of a process that cannot be looked at the end of the file is awaited.
@@ -365,7 +367,7 @@ impl OpenBatch {
         let taken = self.work.lock().transaction.take();
         let Some((numbers, request)) = taken else { return };
         let count = numbers.len() as u64;
-        match wait(by.clone(), |done| host.mount().db.start(api::Call::TransactWriteItems(request, done))) {
+        match wait(by.clone(), |done| host.mount.db.start(api::Call::TransactWriteItems(request, done))) {
             Ok(_) => drop(self.report(|report| report.done += count)),
             Err(Error::TransactionCanceled(cancellation)) => {
                 for (number, reason) in numbers.iter().zip(&cancellation.0) {
@@ -384,7 +386,7 @@ impl OpenBatch {
 
 impl OpenSpecial for OpenBatch {
     /// The items that were asked for, each byte once; `get` only.
-    fn read(self: Arc<Self>, _host: &Arc<Host>, _caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Host, _offset: u64, size: usize, reply: Reply<Bytes>) {
         let taken = self.report(|report| {
             let count = size.min(report.items.len());
             report.items.drain(..count).collect::<Vec<u8>>()
@@ -392,10 +394,10 @@ impl OpenSpecial for OpenBatch {
         reply(Ok(Bytes::own(taken.unwrap_or_default())));
     }
 
-    fn call(self: Arc<Self>, host: &Arc<Host>, caller: Caller, call: Call, reply: Reply<()>) {
+    fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
         match call {
             Call::Truncate(_) | Call::Fsync => reply(Ok(())),
-            call => self.run(host, caller, call, reply),
+            call => self.run(host, call, reply),
         }
     }
 

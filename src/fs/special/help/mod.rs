@@ -62,7 +62,7 @@ impl Room for Topics {
 }
 
 impl Room for HelpText {
-    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         example::filled(mount, &at.path, self.source.as_ref(), &self.text.replace("{clauses}\n", &all_names()))
     }
 }

@@ -48,7 +48,7 @@ use std::sync::{
 /// See the module.
 pub struct KernelCache {
     me: Weak<Self>,
-    host: Arc<Host>,
+    host: Host,
     inodes: Arc<InodeTable>,
     handles: Arc<Handles>,
     pub name_readers: NameReaders,
@@ -107,7 +107,7 @@ impl CommitObserver for Held {
 impl KernelCache {
     /// One that is off.
     #[must_use]
-    pub fn new(host: Arc<Host>, inodes: Arc<InodeTable>, handles: Arc<Handles>) -> Arc<Self> {
+    pub fn new(host: Host, inodes: Arc<InodeTable>, handles: Arc<Handles>) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
             host,
@@ -146,11 +146,11 @@ impl KernelCache {
     /// # Errors
     /// Those of the database.
     pub fn keep_while_alone(&self) -> Result<(), Error> {
-        if self.host.mount().options.keep_text {
+        if self.host.mount.options.keep_text {
             // A text that is forgotten ends no version, and nobody would tell the kernel that the size is another.
             return Ok(());
         }
-        self.host.mount().db.keep_alone(Arc::new(Held(self.me.clone())))
+        self.host.mount.db.keep_alone(Arc::new(Held(self.me.clone())))
     }
 
     /// The mount is to go: its kernel keeps nothing any more, and will not.
@@ -171,7 +171,7 @@ impl KernelCache {
         if observer.is_some() || self.is_over.load(Ordering::SeqCst) {
             return;
         }
-        match self.host.mount().db.observe(&commits) {
+        match self.host.mount.db.observe(&commits) {
             Ok(()) => {
                 *observer = Some(commits);
                 self.was_on.store(true, Ordering::SeqCst);
@@ -187,7 +187,7 @@ impl KernelCache {
         // Of what was marked before, answers may be on their way; nothing is marked after.
         self.drop_all_marked();
         if let Some(observer) = observer {
-            self.host.mount().db.unobserve(&observer);
+            self.host.mount.db.unobserve(&observer);
         }
     }
 
