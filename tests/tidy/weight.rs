@@ -8,17 +8,17 @@ use super::{Finding, Source, report, rust_sources};
 /// A change that makes a layer lighter lowers its figure; one that raises a figure says the reason in its commit.
 const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("cli", 154),
-    ("codec", 294),
-    ("database", 237),
-    ("engine", 463),
+    ("codec", 291),
+    ("database", 236),
+    ("engine", 466),
     ("expr", 150),
-    ("fs", 603),
-    ("fuse", 37),
+    ("fs", 602),
+    ("fuse", 36),
     ("http", 59),
     ("inspect", 103),
-    ("model", 150),
-    ("protocol", 16),
-    ("store", 169),
+    ("model", 154),
+    ("protocol", 13),
+    ("store", 170),
 ];
 
 /// A figure may be so much above what is there: small changes do not have to touch it.
