@@ -84,6 +84,8 @@ fn the_last_error_is_about_what_the_person_just_saw() {
 fn typed(mount: &Mount, shell: &[&str], lines: &[&str]) -> String {
     let bin = std::path::Path::new(DDBFS).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
+    // Where it is missing, fish reads all man pages to make completions of them, for minutes, and longer than the test runs.
+    std::fs::create_dir_all(mount.dir.path().join(".local/share/fish/generated_completions")).unwrap();
     let output = Command::new("python3")
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/terminal.py"))
         .arg(lines.join("\n"))
