@@ -251,7 +251,7 @@ fn table_of_key_conditions() {
             Err(error) => error.to_string(),
             Ok(shape) => match shape.resolve(KeySchemaView::from(&schema)) {
                 Err(error) => error.to_string(),
-                Ok(condition) => format!("{:?}", condition.range.map(|range| range.values().count())),
+                Ok(condition) => format!("{:?}", condition.range.map(|range| range.values().len())),
             },
         };
         assert_eq!(found.replace("One or more parameter values were invalid: ", "IV: "), expected, "{conditions:?}");

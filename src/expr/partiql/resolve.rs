@@ -113,7 +113,7 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
         ExpressionNode::Call { name, .. } if Predicate::of_function(name).is_none() => {
             Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
         }
-        ExpressionNode::Sum { sign, .. } => Err(StatementError::Unsupported { what: *sign, place: expression.place }),
+        ExpressionNode::Sum { sign, .. } => Err(StatementError::Unsupported { what: sign, place: expression.place }),
         _ if Values::is_literal(expression) => Ok(Operand::Value(values.value(expression)?)),
         _ => Ok(Operand::Truth(Box::new(condition(expression, values)?))),
     }
