@@ -13,7 +13,7 @@ mod read;
 mod screen;
 mod state;
 #[cfg(test)]
-#[path = "../top_tests.rs"]
+#[path = "top_tests.rs"]
 mod tests;
 
 use std::io::{self, IsTerminal as _};

@@ -38,6 +38,9 @@ pub struct Failed {
     pub thread: u32,
 }
 
+/// Finds out what is wrong with a name; `None` when it is there by now.
+pub type Explain = dyn Fn(&Mount) -> Option<Failed> + Send + Sync;
+
 /// A name that was looked up and is not there, or a call that failed in a way that programs count on: a mistake, or a program that only
 /// wants to know. Told when nothing says more.
 #[derive(Clone)]
@@ -49,8 +52,8 @@ pub struct Missed {
     pub time_ms: u64,
     /// The thread that called.
     pub thread: u32,
-    /// Found out when somebody asks, which is seldom: what is wrong with the name. `None` when it is there by now.
-    pub explain: Arc<dyn Fn(&Mount) -> Option<Failed> + Send + Sync>,
+    /// Called when somebody asks, which is seldom.
+    pub explain: Arc<Explain>,
 }
 
 impl std::fmt::Debug for Missed {
