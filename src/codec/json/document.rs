@@ -485,20 +485,16 @@ impl fmt::Display for Json<'_> {
                 }
                 f.write_str("]")
             }
-            Kind::Object(object) => write!(f, "{object}"),
+            Kind::Object(object) => {
+                f.write_str("{")?;
+                for (place, (name, value)) in object.iter().enumerate() {
+                    f.write_str(if place > 0 { "," } else { "" })?;
+                    write_string(name, f)?;
+                    write!(f, ":{value}")?;
+                }
+                f.write_str("}")
+            }
         }
-    }
-}
-
-impl fmt::Display for Object<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
-        for (place, (name, value)) in self.iter().enumerate() {
-            f.write_str(if place > 0 { "," } else { "" })?;
-            write_string(name, f)?;
-            write!(f, ":{value}")?;
-        }
-        f.write_str("}")
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::declared::*;
+use super::members::Failed;
 use super::names::{self, NAME_RULES};
 use super::table_description::{self, timestamp};
 use super::tables::{self, GlobalIndex, LocalIndex};
@@ -48,26 +49,6 @@ impl Group<Option<u64>> for RestoreTime {
             return Err(RecoveryError::RestoreTimeChoice.into());
         }
         Ok(time_ms)
-    }
-}
-
-/// `FailureCode` and `FailureMessage` of what failed.
-#[derive(Debug)]
-pub struct Failed;
-
-impl Group<Option<Failure>> for Failed {
-    const MEMBERS: &'static [Member] = &[Member::new("FailureCode", Shape::String), Member::new("FailureMessage", Shape::String)];
-
-    fn read(members: Members<'_>, _: Sender) -> Result<Option<Failure>, WireError> {
-        let failure = members.owned("FailureCode").zip(members.owned("FailureMessage"));
-        Ok(failure.map(|(code, message)| Failure { code, message }))
-    }
-
-    fn write(value: &Option<Failure>, object: &mut ObjectWriter<'_>) {
-        if let Some(Failure { code, message }) = value {
-            object.text("FailureCode", code);
-            object.text("FailureMessage", message);
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{constraint, json_type};
 use crate::codec::json::document::Json;
 use crate::codec::wire::WireError;
 use crate::model::Word;
-use crate::model::api::common::ConditionalOperator;
+use crate::model::api::common::{ConditionalOperator, Failure};
 use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
@@ -143,6 +143,26 @@ impl Group<Placeholders> for NamesAndValues {
 
     fn write(value: &Placeholders, object: &mut ObjectWriter<'_>) {
         write_placeholders(value, object);
+    }
+}
+
+/// `FailureCode` and `FailureMessage` of what failed.
+#[derive(Debug)]
+pub struct Failed;
+
+impl Group<Option<Failure>> for Failed {
+    const MEMBERS: &'static [Member] = &[Member::new("FailureCode", Shape::String), Member::new("FailureMessage", Shape::String)];
+
+    fn read(members: Members<'_>, _: Sender) -> Result<Option<Failure>, WireError> {
+        let failure = members.owned("FailureCode").zip(members.owned("FailureMessage"));
+        Ok(failure.map(|(code, message)| Failure { code, message }))
+    }
+
+    fn write(value: &Option<Failure>, object: &mut ObjectWriter<'_>) {
+        if let Some(Failure { code, message }) = value {
+            object.text("FailureCode", code);
+            object.text("FailureMessage", message);
+        }
     }
 }
 

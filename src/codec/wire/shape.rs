@@ -140,11 +140,6 @@ impl<'a> Members<'a> {
         self.0.is_empty()
     }
 
-    /// All of it as JSON text.
-    pub fn text(self) -> String {
-        self.0.to_string()
-    }
-
     /// The members in the order sent.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, Json<'a>)> {
         self.0.iter()

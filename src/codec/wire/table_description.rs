@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::backup::Failed;
 use super::declared::tree_of;
 use super::field::{Group, Sender};
+use super::members::Failed;
 use super::shape::Members;
 use super::write::object;
 use super::{answer, table_settings};

@@ -22,7 +22,12 @@ pub struct Whole;
 
 impl Group<String> for Whole {
     fn read(members: Members<'_>, _: Sender) -> Result<String, WireError> {
-        Ok(members.text())
+        let mut out = Vec::new();
+        let mut object = ObjectWriter::start(&mut out);
+        members.iter().for_each(|(name, json)| object.member(name).extend_from_slice(json.to_string().as_bytes()));
+        object.end();
+        // Nothing is lost: JSON is text.
+        Ok(String::from_utf8_lossy(&out).into_owned())
     }
 }
 
