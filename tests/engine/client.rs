@@ -245,7 +245,7 @@ fn what_the_api_has_not_is_refused() {
     let item = || json(r#""pk":"a","sk":1"#);
     let put = PutItemRequest { precondition: Some(Precondition::Absent), ..PutItemRequest::new(table("Tab"), item()) };
     assert!(matches!(client.put_item(put), Err(Error::Unavailable(_))));
-    let tags = client.describe_limits(DescribeLimitsRequest {});
+    let tags = client.describe_limits(ddbfs::model::api::resource::DescribeLimitsRequest {});
     assert!(matches!(tags, Err(Error::Unavailable(_))), "{tags:?}");
     assert_eq!(get(&database, "Tab", item()), None);
 }

@@ -159,7 +159,7 @@ impl Mount {
         self.directory.path()
     }
 
-    pub fn view(&self) -> &Arc<View> {
+    pub fn view(&self) -> &View {
         self.mounted.as_ref().unwrap().view()
     }
 
