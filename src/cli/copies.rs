@@ -290,12 +290,12 @@ const USER_INFO: &str = "the URL of a service has no user name and password: lea
 pub fn of_service(args: &CopyArgs, endpoint: Option<&str>, table: TableName) -> Result<Side, CliError> {
     let (database, name) = open(args, endpoint)?;
     let name = format!("{}/{table}", name.trim_end_matches('/'));
-    Ok(Side { database, table, name })
+    Ok(Side::new(database, table, name))
 }
 
 /// The table of a data directory.
 fn of_data(opened: &Opened, table: TableName) -> Side {
-    Side { database: opened.database.clone(), name: table.to_string(), table }
+    Side::new(opened.database.clone(), table.clone(), table.to_string())
 }
 
 /// Asks nothing yet; the database, and how messages name it.

@@ -1,6 +1,6 @@
-//! For whom a thread works: who waits long for a service asks whether the answer is still wanted.
+//! For whom a service elsewhere is asked, and whether the answer is still wanted. A database is asked for one by a handle of its own:
+//! [`Database::for_caller`](super::Database::for_caller).
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::model::Error;
 
-/// How often who waits is asked whether it still wants the answer.
+/// How often it is asked, while a service is waited for, whether the answer is still wanted.
 pub const SLICE: Duration = Duration::from_millis(100);
 
 /// How often all that waited were told to give up.
@@ -28,68 +28,59 @@ impl Releases {
     }
 }
 
-/// Who waits for what this thread does, and how to find out whether it still does.
-#[derive(Debug, Clone)]
+/// For whom something is done, and how to find out whether it is still wanted.
+#[derive(Debug, Clone, Default)]
 pub enum Caller {
+    /// It is wanted as long as it takes.
+    #[default]
+    Patient,
     /// A thread, of another process too, until the next release.
     Thread { id: u32, is_waiting: fn(u32) -> bool, since: u64, releases: Releases },
     /// A command, until this is set.
     Command(Arc<AtomicBool>),
 }
 
-thread_local! {
-    static CALLER: RefCell<Option<Caller>> = const { RefCell::new(None) };
-}
-
-/// Gives this thread back whom it worked for.
-struct Restore(Option<Caller>);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        CALLER.set(self.0.take());
-    }
-}
-
-/// This thread works for that caller from now on.
-pub fn set(caller: Caller) {
-    CALLER.set(Some(caller));
-}
-
-/// Works for a caller; `None`: for nobody who would give up.
-pub fn work_for<T>(caller: Option<Caller>, work: impl FnOnce() -> T) -> T {
-    let _restore = Restore(CALLER.replace(caller));
-    work()
-}
-
-/// Whom this thread works for.
-#[must_use]
-pub fn caller() -> Option<Caller> {
-    CALLER.with_borrow(Clone::clone)
-}
-
-/// Is what this thread does still wanted?
-#[must_use]
-pub fn is_waiting() -> bool {
-    CALLER.with_borrow(|caller| match caller {
-        None => true,
-        // Relaxed: they order nothing.
-        Some(Caller::Thread { id, is_waiting, since, releases }) => releases.0.load(Ordering::Relaxed) == *since && is_waiting(*id),
-        Some(Caller::Command(is_stopped)) => !is_stopped.load(Ordering::Relaxed),
-    })
-}
-
-/// Waits for a message while it is wanted; `None` when it never comes, as its sender is gone.
-///
-/// # Errors
-/// [`Error::Interrupted`]
-pub fn receive<T>(message: &Receiver<T>) -> Result<Option<T>, Error> {
-    loop {
-        match message.recv_timeout(SLICE) {
-            Ok(message) => return Ok(Some(message)),
-            Err(RecvTimeoutError::Timeout) if is_waiting() => {}
-            Err(RecvTimeoutError::Timeout) => return Err(Error::Interrupted),
-            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+impl Caller {
+    /// Is what is done still wanted?
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        match self {
+            Self::Patient => true,
+            // Relaxed: they order nothing.
+            Self::Thread { id, is_waiting, since, releases } => releases.0.load(Ordering::Relaxed) == *since && is_waiting(*id),
+            Self::Command(is_stopped) => !is_stopped.load(Ordering::Relaxed),
         }
+    }
+
+    /// Waits for a message while it is wanted; `None` when it never comes, as its sender is gone.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]
+    pub fn receive<T>(&self, message: &Receiver<T>) -> Result<Option<T>, Error> {
+        loop {
+            match message.recv_timeout(SLICE) {
+                Ok(message) => return Ok(Some(message)),
+                Err(RecvTimeoutError::Timeout) if self.is_waiting() => {}
+                Err(RecvTimeoutError::Timeout) => return Err(Error::Interrupted),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
+
+    /// Sleeps while that is wanted.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]
+    pub fn sleep(&self, time: Duration) -> Result<(), Error> {
+        let begun = Instant::now();
+        while self.is_waiting() {
+            let left = time.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(SLICE));
+        }
+        Err(Error::Interrupted)
     }
 }
 
@@ -110,25 +101,9 @@ impl Pauses {
     ///
     /// # Errors
     /// [`Error::Interrupted`]
-    pub fn wait(&mut self) -> Result<(), Error> {
+    pub fn wait(&mut self, caller: &Caller) -> Result<(), Error> {
         let pause = self.next;
         self.next = (pause * 2).min(self.max);
-        sleep(pause)
+        caller.sleep(pause)
     }
-}
-
-/// Sleeps while that is wanted.
-///
-/// # Errors
-/// [`Error::Interrupted`]
-pub fn sleep(time: Duration) -> Result<(), Error> {
-    let begun = Instant::now();
-    while is_waiting() {
-        let left = time.saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            return Ok(());
-        }
-        std::thread::sleep(left.min(SLICE));
-    }
-    Err(Error::Interrupted)
 }

@@ -1,5 +1,8 @@
 //! What only a database can tell that stores the data itself: metrics, capacity, partitions and heat.
 
+use std::sync::Arc;
+
+use super::caller::Caller;
 use super::entries::{EntryKey, PartitionKey, Source};
 use crate::model::Error;
 use crate::model::TableName;
@@ -16,6 +19,11 @@ pub const PARTITIONS: Error = Error::Unavailable(
 /// Metrics and the physical layout, as far as it is real, and the model of DynamoDB's where it is not. What is
 /// known of neither is refused.
 pub trait Layout: Send + Sync {
+    /// The same, asked for a caller who may give up; as [`super::Database::for_caller`].
+    fn for_caller(&self, _caller: &Caller) -> Option<Arc<dyn Layout>> {
+        None
+    }
+
     /// The metrics of these tables, in this order; those that are not there are left out.
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error>;
 

@@ -20,6 +20,7 @@ pub mod samples;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use self::caller::Caller;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::expr::read_request::ReadRequest;
@@ -97,6 +98,11 @@ pub trait Database: Send + Sync {
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
 
     operations!(methods);
+
+    /// The same database, asked for a caller who may give up; `None` where no service elsewhere is waited for: it is the same for all.
+    fn for_caller(&self, _caller: &Caller) -> Option<Arc<dyn Database>> {
+        None
+    }
 
     /// A table, if there is one.
     fn described(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
@@ -182,6 +188,11 @@ pub(crate) fn wait<T: Send + 'static>(context: CallContext, start: impl FnOnce(D
 
 /// What the filesystem view asks beside the operations. Every call is one consistent read of the last commit.
 pub trait Browse: Database {
+    /// The same, browsed for a caller who may give up; as [`Database::for_caller`].
+    fn browse_for(&self, _caller: &Caller) -> Option<Arc<dyn Browse>> {
+        None
+    }
+
     /// Definition of a table; `None` when there is none. Cheap: cached until the catalog changes.
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error>;
 

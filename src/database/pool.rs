@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::database::caller;
-
 /// How long a thread waits for more work.
 const IDLE: Duration = Duration::from_secs(10);
 
@@ -64,9 +62,6 @@ impl Pool {
 
     /// Runs work on a thread of its own as soon as there is one.
     pub fn run(&self, work: Work) {
-        // What asks a service there is of the call that is handed over.
-        let caller = caller::caller();
-        let work: Work = Box::new(move || caller::work_for(caller, work));
         let mut state = self.0.state.lock();
         state.queue.push_back(work);
         // As many idle threads as there is work: one of them takes it. Else there is one more, up to the most.

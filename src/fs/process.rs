@@ -37,14 +37,6 @@ pub struct Caller {
     pub wait: WaitPolicy,
 }
 
-impl Caller {
-    /// The same, that may be let wait so long.
-    #[must_use]
-    pub fn waiting(self, wait: WaitPolicy) -> Self {
-        Self { wait, ..self }
-    }
-}
-
 /// A process, in the pid namespace of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Process {

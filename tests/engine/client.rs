@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::support::engine::*;
 use crate::support::through::{InProcess, client};
 use ddbfs::database::Database;
+use ddbfs::database::caller::Caller;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{Answer, Client, Service};
 use ddbfs::model::api::common::{ComparisonOperator, LegacyCondition};
@@ -193,10 +194,10 @@ const HERE: &str = "us-east-1:000000000000";
 const THERE: &str = "eu-central-1:123456789012";
 
 impl Service for Elsewhere {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let body = String::from_utf8(body.to_vec()).unwrap();
         self.asked.lock().unwrap().push(format!("{operation} {body}"));
-        let answer = self.inner.call(operation, body.as_bytes())?.into_text();
+        let answer = self.inner.call(caller, operation, body.as_bytes())?.into_text();
         Ok(String::from_utf8(answer).unwrap().replace(HERE, THERE).into_bytes().into())
     }
 }
@@ -260,7 +261,7 @@ struct Slow {
 }
 
 impl Service for Slow {
-    fn call(&self, operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
+    fn call(&self, _caller: &Caller, operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
         assert!(["PutItem", "ExecuteStatement"].contains(&operation), "{operation}");
         let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(inside, Ordering::SeqCst);
@@ -310,7 +311,7 @@ fn started_requests_hold_nobody() {
 fn a_request_that_is_lost_is_told() {
     struct Panics;
     impl Service for Panics {
-        fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
+        fn call(&self, _caller: &Caller, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
             panic!("on purpose")
         }
     }

@@ -37,7 +37,7 @@ fn live_with(options: EngineOptions) -> Arc<LocalDatabase> {
 }
 
 fn side(database: &Arc<LocalDatabase>, name: &str) -> Side {
-    Side { database: Arc::clone(database) as Arc<dyn Database>, table: table(name), name: name.to_owned() }
+    Side::new(Arc::clone(database) as Arc<dyn Database>, table(name), name.to_owned())
 }
 
 fn tally() -> Tally {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ddbfs::database::caller::{self, Releases};
+use ddbfs::database::caller::{Caller, Releases};
 use ddbfs::database::copies::batches::put_all;
 use ddbfs::database::copies::compare::Comparison;
 use ddbfs::database::copies::scan::Tally;
@@ -25,7 +25,7 @@ use crate::support::http;
 use crate::support::mounted::{Mount, memory};
 use crate::support::proxy::{Proxy, Trouble};
 use crate::support::through::{Altered, InProcess};
-use crate::transport::{PATIENT, call, key, put, server, service};
+use crate::transport::{PATIENT, call, call_for, key, put, server, service};
 
 /// `Tab` with three items of one collection.
 fn database() -> LocalDatabase {
@@ -103,7 +103,7 @@ fn an_item_of_another_key_is_none() {
 struct Words(&'static [u8]);
 
 impl Service for Words {
-    fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
+    fn call(&self, _caller: &Caller, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
         Ok(self.0.to_vec().into())
     }
 }
@@ -283,12 +283,13 @@ fn an_index_that_is_going_may_be_listed_without_its_definition() {
 struct Describing(InProcess);
 
 impl Service for Describing {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let request: Value = serde_json::from_slice(body).unwrap();
         if operation != "DescribeTable" {
-            return self.0.call(operation, body);
+            return self.0.call(caller, operation, body);
         }
-        let mut answer: Value = serde_json::from_slice(&self.0.call(operation, br#"{"TableName":"Tab"}"#)?.into_text()).unwrap();
+        let mut answer: Value =
+            serde_json::from_slice(&self.0.call(caller, operation, br#"{"TableName":"Tab"}"#)?.into_text()).unwrap();
         answer["Table"]["TableName"] = request["TableName"].clone();
         Ok(answer.to_string().into_bytes().into())
     }
@@ -346,7 +347,7 @@ fn who_waited_in_vain_and_asks_the_same_at_once_does_not_wait_again() {
     proxy.always(Some(Trouble::Silence));
     let ask = |thread: u32, name: &str| {
         let caller = Releases::default().caller(thread, |_| true);
-        caller::work_for(Some(caller), || call(&hasty, "GetItem", &key(name))).unwrap_err();
+        call_for(&caller, &hasty, "GetItem", &key(name)).unwrap_err();
         proxy.take_operations().len()
     };
     assert!(ask(1, "Rex") > 0);
@@ -417,7 +418,7 @@ fn leaving() -> (LocalDatabase, Client) {
 #[test]
 fn what_a_batch_leaves_is_put_and_got_again() {
     let (database, client) = leaving();
-    let side = |database: Arc<dyn Database>| Side { database, table: table("Tab"), name: "Tab".to_owned() };
+    let side = |database: Arc<dyn Database>| Side::new(database, table("Tab"), "Tab".to_owned());
     let client: Arc<dyn Database> = Arc::new(client);
     let items: Vec<Item> = (100..160).map(item).collect();
     let counts = put_all(&side(Arc::clone(&client)), items.clone(), &|item, error| panic!("{item:?}: {error}")).unwrap();
@@ -446,7 +447,7 @@ fn what_a_batch_leaves_must_have_been_in_it() {
         answer["UnprocessedItems"] = request["RequestItems"].clone();
         answer["UnprocessedItems"]["Tab"][0]["PutRequest"]["Item"]["sk"]["N"] = "9".into();
     });
-    let side = Side { database: Arc::new(client), table: table("Tab"), name: "Tab".to_owned() };
+    let side = Side::new(Arc::new(client), table("Tab"), "Tab".to_owned());
     let error = put_all(&side, vec![item(8)], &|_, _| ()).unwrap_err().to_string();
     assert!(error.contains("unprocessed that was not asked for"), "{error}");
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ddbfs::codec::metrics::{capacity, prices};
+use ddbfs::database::caller::Caller;
 use ddbfs::database::layout::Layout;
 use ddbfs::database::remote::budget::RemoteLayout;
 use ddbfs::database::remote::budget::{Limits, Meter};
@@ -83,7 +84,7 @@ fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
     const READERS: usize = 8;
     struct Held(Mutex<Receiver<()>>);
     impl Service for Held {
-        fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
+        fn call(&self, _caller: &Caller, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
             self.0.lock().unwrap().recv().unwrap();
             Ok(br#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":128}}"#.to_vec().into())
         }
@@ -94,7 +95,7 @@ fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
         let (ended, ends) = channel();
         for _ in 0..READERS {
             let (meter, ended) = (&meter, ended.clone());
-            scope.spawn(move || ended.send(meter.call("Scan", br#"{"TableName":"Pets"}"#)).unwrap());
+            scope.spawn(move || ended.send(meter.call(&Caller::Patient, "Scan", br#"{"TableName":"Pets"}"#)).unwrap());
         }
         // All but one give up while that is held.
         let mut fared: Vec<_> = (1..READERS).map_while(|_| ends.recv_timeout(Duration::from_secs(60)).ok()).collect();
@@ -223,14 +224,14 @@ fn what_was_spent_is_told_by_table_and_index() {
 fn what_nobody_counts_passes() {
     struct Echo;
     impl Service for Echo {
-        fn call(&self, _operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+        fn call(&self, _caller: &Caller, _operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
             Ok(body.to_vec().into())
         }
     }
     let meter =
         Meter::new(Arc::new(Echo), Limits { reads: Some(HARDLY_ANY), writes: Some(HARDLY_ANY), ..FREE }, prices::built_in());
     for _ in 0..3 {
-        assert_eq!(meter.call("GetRecords", b"not even JSON").unwrap().into_text(), b"not even JSON");
+        assert_eq!(meter.call(&Caller::Patient, "GetRecords", b"not even JSON").unwrap().into_text(), b"not even JSON");
     }
     assert_eq!(meter.spent().money, 0.0);
 }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ddbfs::database::Database;
-use ddbfs::database::caller::{self, Releases};
+use ddbfs::database::caller::{Caller, Releases};
 use ddbfs::database::remote::Service;
 use ddbfs::database::remote::aws::{Aws, AwsOptions};
 use ddbfs::http::{HttpOptions, RunningServer, Server};
@@ -54,7 +54,12 @@ pub fn service(url: &str, timeout: Duration) -> Aws {
 }
 
 pub fn call(service: &dyn Service, operation: &'static str, body: &Value) -> Result<Value, Error> {
-    service.call(operation, body.to_string().as_bytes()).map(|answer| serde_json::from_slice(&answer.into_text()).unwrap())
+    call_for(&Caller::Patient, service, operation, body)
+}
+
+pub fn call_for(caller: &Caller, service: &dyn Service, operation: &'static str, body: &Value) -> Result<Value, Error> {
+    let answer = service.call(caller, operation, body.to_string().as_bytes());
+    answer.map(|answer| serde_json::from_slice(&answer.into_text()).unwrap())
 }
 
 #[track_caller]
@@ -279,7 +284,7 @@ fn who_is_killed_does_not_wait() {
     let aws = service(&proxy.url(), Duration::from_secs(600));
     let waiter = Releases::default().caller(1, |_| !IS_GONE.load(Ordering::SeqCst));
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| caller::work_for(Some(waiter), || call(&aws, "GetItem", &key("Rex"))));
+        let waiting = scope.spawn(|| call_for(&waiter, &aws, "GetItem", &key("Rex")));
         crate::support::wait::until("the request comes", || !proxy.take_operations().is_empty());
         IS_GONE.store(true, Ordering::SeqCst);
         assert_eq!(waiting.join().unwrap().unwrap_err(), Error::Interrupted);

@@ -173,11 +173,7 @@ impl Server {
         let to: Arc<dyn Database> = self.database();
         let tables = from.list_tables(ListTablesRequest { exclusive_start_table_name: None, limit: None }).unwrap().table_names;
         for name in tables {
-            let side = |database: &Arc<dyn Database>| Side {
-                database: Arc::clone(database),
-                table: TableName::new(&name).unwrap(),
-                name: name.clone(),
-            };
+            let side = |database: &Arc<dyn Database>| Side::new(Arc::clone(database), TableName::new(&name).unwrap(), name.clone());
             let (from, to) = (side(from), side(&to));
             let schema = definition::describe(&from).unwrap().unwrap().schema;
             definition::create(&to, &schema, false).unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire::answer;
 use ddbfs::database::Database;
+use ddbfs::database::caller::Caller;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{Answer, Client, Service};
 use ddbfs::engine::EngineOptions;
@@ -20,7 +21,7 @@ use serde_json::Value;
 pub struct InProcess(pub LocalDatabase);
 
 impl Service for InProcess {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+    fn call(&self, _caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let body = Document::parse(body.to_vec()).unwrap();
         protocol::call(operation, body, &self.0, "localhost").map(Answer::from).map_err(|failure| {
             let told = failure.error_body(protocol::find(operation));
@@ -47,8 +48,8 @@ impl Altered {
 }
 
 impl Service for Altered {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
-        let answer = serde_json::from_slice(&self.0.call(operation, body)?.into_text()).unwrap();
+    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+        let answer = serde_json::from_slice(&self.0.call(caller, operation, body)?.into_text()).unwrap();
         Ok(self.1(operation, &serde_json::from_slice(body).unwrap(), answer).to_string().into_bytes().into())
     }
 }

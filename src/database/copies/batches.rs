@@ -34,7 +34,7 @@ pub fn put_all(side: &Side, items: Vec<Item>, rejected: &Rejected<'_>) -> Result
         if waiting.len() < before {
             patience.renew();
         }
-        if !waiting.is_empty() && !patience.wait().map_err(|error| side.failed(error))? {
+        if !waiting.is_empty() && !patience.wait(&side.caller).map_err(|error| side.failed(error))? {
             // Alone, the first tells in the service's own words why it is not taken.
             put_one(side, waiting.swap_remove(0), &mut counts, rejected)?;
         }
@@ -123,7 +123,7 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
 fn put_one(side: &Side, item: Item, counts: &mut Counts, rejected: &Rejected<'_>) -> Result<(), CopyError> {
     let mut request = PutItemRequest::new(side.table.clone(), item);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
-    match patiently(|| side.database.put_item(request.clone())) {
+    match patiently(&side.caller, || side.database.put_item(request.clone())) {
         Ok(response) => counts.write_units += response.consumed_capacity.total(),
         Err(error) if is_of_the_item(&error) => {
             counts.rejected += 1;

@@ -66,7 +66,9 @@ impl Comparison<'_> {
     /// # Errors
     /// Those of the services and of temporary files.
     pub fn run(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
-        self.tally.work(|| self.compare(tell))
+        let sides = self.sides.clone().map(|side| side.for_caller(&self.tally.caller()));
+        let asking = Self { sides, key: self.key.clone(), ..*self };
+        self.tally.work(|| asking.compare(tell))
     }
 
     fn compare(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
@@ -144,7 +146,7 @@ impl Comparison<'_> {
                 fault: None,
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
             };
-            let read = patiently(|| side.database.batch_get_item(&request)).map_err(|error| side.failed(error))?;
+            let read = patiently(&side.caller, || side.database.batch_get_item(&request)).map_err(|error| side.failed(error))?;
             let read_units = read.page.consumed_capacity.iter().map(|of| of.total()).sum();
             self.tally.add(&Counts { read_units, ..Counts::default() });
             for item in read.responses.into_iter().flatten() {
@@ -153,7 +155,7 @@ impl Comparison<'_> {
             let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
             if left.len() < waiting.len() {
                 patience.renew();
-            } else if !patience.wait().map_err(|error| side.failed(error))? {
+            } else if !patience.wait(&side.caller).map_err(|error| side.failed(error))? {
                 return Err(
                     side.failed(Error::Unavailable("the table gives no more items: it has no capacity left, or it is to end"))
                 );

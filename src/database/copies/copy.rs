@@ -9,7 +9,6 @@ use super::journal::Counts;
 use super::journal::{Head, Journal, JournalError, State};
 use super::scan::Tally;
 use super::{CopyError, Side, scan};
-use crate::database::caller;
 use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription};
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use crate::model::{Error, KeySchema};
@@ -186,7 +185,9 @@ impl Plan {
     /// # Errors
     /// Those of the services and of the journal; the same copy goes on where it was.
     pub fn run(self, tally: &Tally, rejected: &Rejected<'_>, watch: &mut WatchIndex<'_>) -> Result<Ended, CopyError> {
-        match tally.work(|| self.copy(tally, rejected, watch)) {
+        let caller = tally.caller();
+        let asking = Self { from: self.from.for_caller(&caller), to: self.to.for_caller(&caller), ..self };
+        match tally.work(|| asking.copy(tally, rejected, watch)) {
             Err(CopyError::Database { error: Error::Interrupted, .. }) => Ok(Ended::Stopped),
             ended => ended,
         }
@@ -239,7 +240,7 @@ impl Plan {
         let failed = |error| self.to.failed(error);
         self.to.database.delete_table(DeleteTableRequest::new(self.to.table.clone())).map_err(failed)?;
         while definition::describe(&self.to)?.is_some() {
-            caller::sleep(GONE_PAUSE).map_err(failed)?;
+            self.to.caller.sleep(GONE_PAUSE).map_err(failed)?;
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyE
             None if table.status == TableStatus::Active => return Ok(table),
             None => {}
         }
-        pauses.wait().map_err(|error| to.failed(error))?;
+        pauses.wait(&to.caller).map_err(|error| to.failed(error))?;
     }
 }
 

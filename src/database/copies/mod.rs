@@ -14,7 +14,7 @@ pub mod scan;
 
 use std::sync::Arc;
 
-use super::Database;
+use super::{Database, caller::Caller};
 use crate::model::{Error, TableName};
 
 /// A table of a database.
@@ -24,6 +24,8 @@ pub struct Side {
     pub table: TableName,
     /// How people are told of it: `Orders`, `http://127.0.0.1:8000/Orders`.
     pub name: String,
+    /// For whom it is asked.
+    pub caller: Caller,
 }
 
 impl std::fmt::Debug for Side {
@@ -46,6 +48,18 @@ pub enum CopyError {
 }
 
 impl Side {
+    #[must_use]
+    pub fn new(database: Arc<dyn Database>, table: TableName, name: String) -> Self {
+        Self { database, table, name, caller: Caller::default() }
+    }
+
+    /// The same, asked for a caller who may give up.
+    #[must_use]
+    pub fn for_caller(self, caller: &Caller) -> Self {
+        let database = self.database.for_caller(caller).unwrap_or(self.database);
+        Self { database, caller: caller.clone(), ..self }
+    }
+
     /// An error of this side's.
     pub(super) fn failed(&self, error: impl Into<Error>) -> CopyError {
         CopyError::Database { side: self.name.clone(), error: error.into() }

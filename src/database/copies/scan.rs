@@ -6,7 +6,7 @@ use std::thread;
 
 use super::journal::{Counts, Place};
 use super::{CopyError, Side};
-use crate::database::caller::{self, Caller, Pauses};
+use crate::database::caller::{Caller, Pauses};
 use crate::database::prelude::*;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{ScanRequest, Segment};
@@ -44,10 +44,11 @@ fn read(side: &Side, segment: Segment, mut place: Place, tally: &Tally, each: &E
             Place::After(key) => Some(key),
             Place::End => return Ok(()),
         };
-        let page = patiently(|| side.database.scan(&request)).map_err(|error| side.failed(error)).and_then(|mut read| {
-            each(segment.index, read.items.take().unwrap_or_default(), &read.page)?;
-            Ok(read.page)
-        });
+        let page =
+            patiently(&side.caller, || side.database.scan(&request)).map_err(|error| side.failed(error)).and_then(|mut read| {
+                each(segment.index, read.items.take().unwrap_or_default(), &read.page)?;
+                Ok(read.page)
+            });
         match page {
             // What was given up then is no failure.
             _ if tally.ends() => return Ok(()),
@@ -102,8 +103,13 @@ impl Tally {
     /// # Errors
     /// Those of the work.
     pub fn work<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        let caller = Caller::Command(Arc::clone(&self.stop));
-        caller::work_for(Some(caller), work).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
+        work().inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
+    }
+
+    /// For whom the work asks.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        Caller::Command(Arc::clone(&self.stop))
     }
 }
 
@@ -130,9 +136,9 @@ impl Patience {
     ///
     /// # Errors
     /// [`Error::Interrupted`]
-    pub fn wait(&mut self) -> Result<bool, Error> {
+    pub fn wait(&mut self, caller: &Caller) -> Result<bool, Error> {
         self.rounds += 1;
-        if self.rounds > ROUNDS_MAX { Ok(false) } else { self.pauses.wait().map(|()| true) }
+        if self.rounds > ROUNDS_MAX { Ok(false) } else { self.pauses.wait(caller).map(|()| true) }
     }
 
     /// Something was done.
@@ -151,11 +157,11 @@ pub fn is_throttled(error: &Error) -> bool {
 ///
 /// # Errors
 /// Those of the call; [`Error::Interrupted`]
-pub fn patiently<T>(mut call: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+pub fn patiently<T>(caller: &Caller, mut call: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let mut patience = Patience::default();
     loop {
         match call() {
-            Err(error) if is_throttled(&error) && patience.wait()? => {}
+            Err(error) if is_throttled(&error) && patience.wait(caller)? => {}
             ended => return ended,
         }
     }

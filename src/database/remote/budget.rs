@@ -13,7 +13,7 @@ use parking_lot::Condvar;
 
 use super::consumption::{Charged, Consumed, Kind, Units};
 use super::service::{Answer, Service, is_free};
-use crate::database::caller::{self, SLICE};
+use crate::database::caller::{Caller, SLICE};
 use crate::database::layout;
 use crate::database::prelude::*;
 use crate::engine::meter::Outcome;
@@ -185,7 +185,7 @@ impl Meter {
     }
 
     /// Waits until a request may begin.
-    fn begin(&self, charged: &Charged) -> Result<Reservation<'_>, Error> {
+    fn begin(&self, caller: &Caller, charged: &Charged) -> Result<Reservation<'_>, Error> {
         let (deadline, kind, most) = (Instant::now() + self.limits.timeout, charged.kind, charged.most());
         let mut state = self.state.lock();
         loop {
@@ -203,7 +203,7 @@ impl Meter {
                 return Err(RemoteError::new("ThrottlingException", 400, used_up(limit.filter(|_| has_money), wait)).into());
             }
             self.ended.wait_for(&mut state, if wait.is_zero() { SLICE } else { wait.min(SLICE) });
-            if !caller::is_waiting() {
+            if !caller.is_waiting() {
                 return Err(Error::Interrupted);
             }
         }
@@ -294,16 +294,16 @@ fn outcome(error: &Error) -> Outcome {
 }
 
 impl Service for Meter {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let Some(charged) = Charged::of(operation, body) else {
             if !is_free(operation) {
                 self.within_budget(*self.purse.0.lock())?;
             }
-            return self.service.call(operation, body);
+            return self.service.call(caller, operation, body);
         };
-        let reservation = self.begin(&charged).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
+        let reservation = self.begin(caller, &charged).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
         let begun = Instant::now();
-        let mut answer = self.service.call(operation, body);
+        let mut answer = self.service.call(caller, operation, body);
         let consumed = match &mut answer {
             Ok(answer) => charged.answered(answer),
             Err(error) => charged.failed(error),
@@ -319,12 +319,15 @@ impl Service for Meter {
 /// So long a description is good: its counters change every six hours, its units seldom.
 const KNOWN_FOR: Duration = Duration::from_secs(10);
 
+/// Descriptions, and since when each is known.
+type Known = HashMap<TableName, (Instant, Arc<TableDescription>)>;
+
 /// Metrics of a service elsewhere: what this mount itself consumed of it.
 pub struct RemoteLayout {
     meter: Arc<Meter>,
     /// Asked for descriptions of tables.
     tables: Arc<dyn Database>,
-    known: Mutex<HashMap<TableName, (Instant, Arc<TableDescription>)>>,
+    known: Arc<Mutex<Known>>,
 }
 
 impl std::fmt::Debug for RemoteLayout {
@@ -336,7 +339,7 @@ impl std::fmt::Debug for RemoteLayout {
 impl RemoteLayout {
     #[must_use]
     pub fn new(meter: Arc<Meter>, tables: Arc<dyn Database>) -> Self {
-        Self { meter, tables, known: Mutex::default() }
+        Self { meter, tables, known: Arc::default() }
     }
 
     /// A description that may be some seconds old.
@@ -392,6 +395,11 @@ fn all_sources(described: &TableDescription, counted: &BTreeMap<Option<IndexName
 }
 
 impl layout::Layout for RemoteLayout {
+    fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn layout::Layout>> {
+        let tables = self.tables.for_caller(caller)?;
+        Some(Arc::new(Self { meter: Arc::clone(&self.meter), tables, known: Arc::clone(&self.known) }))
+    }
+
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
         let now_ms = SystemClock.now_ms();
         let tables =

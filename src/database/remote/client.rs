@@ -13,6 +13,7 @@ use crate::codec::digest::{Digest, digest};
 use crate::codec::json::document::Json;
 use crate::codec::wire::{self, Declared, answer, batches, pages, table_description};
 use crate::database::bounded::OfEntries;
+use crate::database::caller::Caller;
 use crate::database::pool::{Pool, WithoutThread};
 use crate::database::prelude::*;
 use crate::database::{BatchRows, Rows};
@@ -26,10 +27,11 @@ use crate::model::error::QueryError;
 /// So many writes are on their way at once; others wait for one of them.
 const WORKERS_MAX: usize = 16;
 
-/// A service as a database. Clones are the same client.
+/// A service as a database, asked for a caller. Clones are the same client.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
+    caller: Caller,
 }
 
 struct Shared {
@@ -57,6 +59,7 @@ impl Client {
                 chains: Chains::default(),
                 home: OnceLock::new(),
             }),
+            caller: Caller::default(),
         }
     }
 
@@ -69,7 +72,7 @@ impl Client {
     ) -> Result<T, Error> {
         let mut body = Vec::new();
         write(&mut body);
-        read(self.shared.service.call(operation, &body)?.json()?)
+        read(self.shared.service.call(&self.caller, operation, &body)?.json()?)
     }
 
     /// One request and its answer, as they are declared.
@@ -199,6 +202,10 @@ impl Database for Client {
                 self.shared.workers.run(Box::new(move || ask(&client, call)));
             }
         }
+    }
+
+    fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn Database>> {
+        Some(Arc::new(Self { caller: caller.clone(), ..self.clone() }))
     }
 
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {

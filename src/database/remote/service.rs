@@ -3,15 +3,17 @@
 use crate::codec::json::JsonError;
 use crate::codec::json::document::{Document, Json, is_json};
 use crate::codec::wire::answer;
+use crate::database::caller::Caller;
 use crate::model::Error;
 
 /// Takes the body of a request to a service and brings the body of its answer. Blocks; knows nothing of what is in them.
 pub trait Service: Send + Sync {
-    /// Sends the request of an operation, `GetItem`; the operations of DynamoDB Streams too.
+    /// Sends the request of an operation, `GetItem`; the operations of DynamoDB Streams too. The answer is waited for as long as the caller
+    /// wants it.
     ///
     /// # Errors
     /// What the service answered instead, as [`crate::codec::wire::answer::read_error`] tells it, or why there is no answer.
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Answer, Error>;
+    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error>;
 
     /// How often the service throttled what was then asked again, so far.
     fn throttles(&self) -> u64 {

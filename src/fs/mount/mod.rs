@@ -167,10 +167,10 @@ impl Mount {
         Self { state: Arc::new(MountState::new(options)), db, caller: Caller::default() }
     }
 
-    /// The same mount, called by another program.
+    /// The same mount, called by another program, for which the database is asked.
     #[must_use]
-    pub fn called_by(&self, caller: Caller) -> Self {
-        Self { caller, ..self.clone() }
+    pub fn called_by(&self, caller: Caller, db: Arc<dyn Browse>) -> Self {
+        Self { state: Arc::clone(&self.state), db, caller }
     }
 
     /// May a name that means nothing be made in this directory, and forgotten?

@@ -3,11 +3,10 @@
 //! two looks at the clock.
 
 use super::View;
-use crate::database::caller;
 use crate::fs::mount::calls::{Ended, SLOW};
 use crate::fs::mount::journal::{Failed, Missed};
 use crate::fs::open::prelude::*;
-use crate::fs::{node::special::Effort, process::has_signal, write::Failure};
+use crate::fs::{node::special::Effort, write::Failure};
 use std::time::Instant;
 
 /// A call that has begun.
@@ -27,8 +26,6 @@ impl View {
     /// A call on an inode, or on a name in it.
     #[must_use]
     pub fn begin(&self, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
-        // What takes long elsewhere is given up with the caller.
-        caller::set(self.host.releases.caller(caller.pid, |thread| has_signal(thread) != Some(true)));
         TimedCall {
             view: self.called_by(caller),
             operation,

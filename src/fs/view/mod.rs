@@ -159,7 +159,7 @@ impl View {
 
     /// The same call, that may be let wait so long.
     fn waiting(&self, wait: WaitPolicy) -> Self {
-        self.called_by(self.caller().waiting(wait))
+        Self { host: self.host.waiting(wait), ..self.clone() }
     }
 
     /// Which program calls.

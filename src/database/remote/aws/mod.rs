@@ -5,7 +5,7 @@
 //! | our threads block, the HTTP client does not | a runtime of two threads works for all who wait: [`Aws::call`] |
 //! | a lost answer leaves open whether a write was done | `repeat`: what may be asked twice, and how a write that was done is told from one that was refused |
 //! | an endpoint that hangs | every request, with all its repeats, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
-//! | who asked may be killed meanwhile | [`crate::database::caller`] is asked while it waits |
+//! | who asked may be killed meanwhile | the [`Caller`] is asked while it waits |
 //! | the kernel asks for a name again, in the same system call, when the answer was an error | who waited in vain is told so at once: `InVain` |
 //! | the clock of this machine is wrong | a refusal for that says the right time, by which requests are signed from then on |
 //! | credentials end | `place` fetches them again a minute before, and after the service called them expired |
@@ -32,7 +32,7 @@ use tokio::time::Instant;
 use super::service::{Answer as Body, Service, is_read};
 use crate::codec::digest::{Digest, digest};
 use crate::codec::wire::answer;
-use crate::database::caller::{self, Caller, caller};
+use crate::database::caller::Caller;
 use crate::model::Error;
 use crate::model::error::RemoteError;
 use exchange::{Answer, Connections, Fault, Request};
@@ -130,9 +130,9 @@ impl Drop for Aws {
 }
 
 impl Service for Aws {
-    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Body, Error> {
+    fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Body, Error> {
         let Some(runtime) = &self.runtime else { return Err(given_up()) };
-        let again = self.asked.in_vain.of(operation, body);
+        let again = InVain::of(caller, operation, body);
         if let Some(error) = again.as_ref().and_then(|again| self.asked.in_vain.take(again)) {
             return Err(error);
         }
@@ -143,7 +143,7 @@ impl Service for Aws {
             // Nobody listens any more when who asked has given up.
             let _ = sender.send(asked.ask(request).await);
         });
-        let answer = caller::receive(&receiver).inspect_err(|_| task.abort())?;
+        let answer = caller.receive(&receiver).inspect_err(|_| task.abort())?;
         // Without one the task ended without a word: it panicked, or the runtime ends.
         let answer = answer.unwrap_or_else(|| Err(given_up()));
         if let (Some(again), Err(error)) = (again, &answer)
@@ -222,9 +222,9 @@ pub struct InVain(Mutex<VecDeque<(Of, Instant, Error)>>);
 
 impl InVain {
     /// The request, if it reads and a program waits for it.
-    pub fn of(&self, operation: &str, body: &[u8]) -> Option<Of> {
-        let Some(Caller::Thread { id, .. }) = caller() else { return None };
-        is_read(operation).then(|| Of { thread: id, request: digest(&[operation.as_bytes(), body].concat()) })
+    pub fn of(caller: &Caller, operation: &str, body: &[u8]) -> Option<Of> {
+        let Caller::Thread { id, .. } = caller else { return None };
+        is_read(operation).then(|| Of { thread: *id, request: digest(&[operation.as_bytes(), body].concat()) })
     }
 
     /// It was waited for, and this came of it.

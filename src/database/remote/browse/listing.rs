@@ -42,7 +42,7 @@ impl RemoteDatabase {
         while !is_at_end {
             let may_go_on = self.go_on(&fetcher.source, walk.toll);
             if self.options.reads_ahead && may_go_on.is_ok() && (is_going_on || walk.pages > 1) {
-                walk.look_ahead(&fetcher, &self.walks.ahead);
+                walk.look_ahead(&fetcher, &self.service_ahead, &self.walks.ahead);
             }
             while let Some(row) = walk.rows.pop_front() {
                 if *listed == Listed::Collections && !walk.is_new(&row.key) {
@@ -58,7 +58,7 @@ impl RemoteDatabase {
                 // Who shows what was given and goes on after it pays for no more.
                 return self.wait_for_reader(fetcher, listed, last, walk).and(Err(error));
             }
-            is_at_end = !walk.turn(&fetcher)?;
+            is_at_end = !walk.turn(&fetcher, &self.caller)?;
         }
         // Who has a last place asks once more.
         self.wait_for_reader(fetcher, listed, last, walk)
@@ -145,7 +145,7 @@ impl RemoteDatabase {
     /// The first page of a folder, for whoever looks whether it is there and for whoever lists it.
     fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
         let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
-        let (service, pages) = (Arc::clone(&self.service), Arc::clone(&self.pages));
+        let (service, pages) = (Arc::clone(&self.service_ahead), Arc::clone(&self.pages));
         let (source, place) = (readable.source.clone(), collection_place(&readable.source, &partition));
         let request = readable.query(&partition, None);
         let fetcher = Fetcher { service, pages: Arc::clone(&pages), source: readable.clone(), request };

@@ -9,6 +9,7 @@ use super::walks::Toll;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::codec::record::Row;
+use crate::database::caller::Caller;
 use crate::database::layout::PARTITIONS;
 use crate::database::prelude::*;
 use crate::database::{
@@ -49,7 +50,7 @@ const NO_ALIAS: &str =
 
 impl RemoteDatabase {
     fn readable(&self, source: &Source) -> Result<Option<Readable>, Error> {
-        let described = self.tables.table(&*self.service, &source.table)?.ok_or(Error::ResourceNotFound)?;
+        let described = self.tables.table(self.asker(), &source.table)?.ok_or(Error::ResourceNotFound)?;
         Readable::new(source, described)
     }
 
@@ -58,7 +59,7 @@ impl RemoteDatabase {
         let Some(readable) = self.readable(source)?.filter(|readable| readable.fits(key)) else { return Ok(None) };
         let place = (source.clone(), key.clone());
         let worth = self.worth_reading(&place);
-        self.pages.get(&place, || {
+        self.pages.get(&place, &self.caller, || {
             let was_listed = self.pages.last(&place).is_some();
             let item = match &key.index {
                 None if let Some(items) = worth.filter(|_| was_listed) => self.item_and_next(&readable, &key.base, items)?,
@@ -114,7 +115,7 @@ impl RemoteDatabase {
 
     /// Has the collection entries? Asked for by one entry.
     fn has_entries(&self, readable: &Readable, partition: &PartitionKey) -> Result<bool, Error> {
-        let found = self.pages.get(&collection_place(&readable.source, partition), || {
+        let found = self.pages.get(&collection_place(&readable.source, partition), &self.caller, || {
             let mut count = 0;
             let mut request = ReadRequest { limit: Some(1), ..readable.query(partition, None) };
             request.projection = Some(readable.keys_alone());
@@ -187,20 +188,24 @@ impl RemoteDatabase {
 }
 
 impl Browse for RemoteDatabase {
+    fn browse_for(&self, caller: &Caller) -> Option<Arc<dyn Browse>> {
+        Some(Arc::new(self.called_by(caller)))
+    }
+
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
-        Ok(self.tables.table(&*self.service, table)?.map(|described| Arc::clone(&described.schema)))
+        Ok(self.tables.table(self.asker(), table)?.map(|described| Arc::clone(&described.schema)))
     }
 
     fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
-        Ok(self.tables.table(&*self.service, table)?.map(|described| described.table.clone()))
+        Ok(self.tables.table(self.asker(), table)?.map(|described| described.table.clone()))
     }
 
     fn table_names(&self) -> Result<Vec<TableName>, Error> {
-        Ok(self.tables.names(&*self.service)?.to_vec())
+        Ok(self.tables.names(self.asker())?.to_vec())
     }
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error> {
-        let described = self.tables.counted(&*self.service, &source.table)?.ok_or(Error::ResourceNotFound)?;
+        let described = self.tables.counted(self.asker(), &source.table)?.ok_or(Error::ResourceNotFound)?;
         let place = source.index.as_ref().map(|name| described.schema.indexes.iter().position(|index| index.name == *name));
         let table = &described.table;
         // Whether the service counts what an item is billed beside itself is not known.

@@ -29,8 +29,10 @@ use readers::{Readers, Siblings};
 use tables::Tables;
 use walks::{Tolls, Walks};
 
+use crate::database::caller::Caller;
 use crate::database::layout::Layout;
 use crate::model::clock::{Clock, SystemClock};
+use std::ops::Deref;
 
 /// Bytes of items that are held.
 const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
@@ -70,9 +72,19 @@ impl Default for RemoteOptions {
     }
 }
 
-/// See the module.
+/// See the module; as one caller asks it.
 pub struct RemoteDatabase {
+    shared: Arc<Shared>,
+    /// Asked for the caller.
     service: Arc<dyn Database>,
+    caller: Caller,
+    layout: Option<Arc<dyn Layout>>,
+}
+
+/// What those share who ask for different callers.
+pub struct Shared {
+    /// Asked for what nobody waits for yet.
+    service_ahead: Arc<dyn Database>,
     options: RemoteOptions,
     tables: Arc<Tables>,
     pages: Arc<Pages>,
@@ -82,12 +94,32 @@ pub struct RemoteDatabase {
     siblings: Siblings,
     beside: Arc<Beside>,
     commits: Arc<Commits>,
-    layout: Option<Arc<dyn Layout>>,
+}
+
+impl Deref for RemoteDatabase {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+/// Who asks, and for whom.
+#[derive(Clone, Copy)]
+struct Asker<'a> {
+    service: &'a dyn Database,
+    caller: &'a Caller,
 }
 
 impl std::fmt::Debug for RemoteDatabase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RemoteDatabase").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("RemoteDatabase").field("shared", &self.shared).field("caller", &self.caller).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
@@ -97,7 +129,7 @@ impl RemoteDatabase {
     pub fn new(service: Arc<dyn Database>, options: RemoteOptions) -> Self {
         let clock = || Arc::clone(&options.clock);
         let commits = Arc::new(Commits::new(options.ttl, clock()));
-        Self {
+        let shared = Shared {
             tables: Arc::new(Tables::new(options.tables.clone(), options.ttl, clock(), Arc::clone(&commits))),
             pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
             walks: Walks::default(),
@@ -106,10 +138,24 @@ impl RemoteDatabase {
             siblings: Siblings::default(),
             beside: Arc::default(),
             commits,
-            layout: None,
-            service,
+            service_ahead: Arc::clone(&service),
             options,
+        };
+        Self { shared: Arc::new(shared), service, caller: Caller::default(), layout: None }
+    }
+
+    /// The same for a caller who may give up.
+    fn called_by(&self, caller: &Caller) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            service: self.service.for_caller(caller).unwrap_or_else(|| Arc::clone(&self.service)),
+            caller: caller.clone(),
+            layout: self.layout.as_ref().map(|layout| layout.for_caller(caller).unwrap_or_else(|| Arc::clone(layout))),
         }
+    }
+
+    fn asker(&self) -> Asker<'_> {
+        Asker { service: &*self.service, caller: &self.caller }
     }
 
     /// With what is known of units and partitions.

@@ -11,7 +11,7 @@ use super::writes::{Asked, Target, Writes, asked};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, answer};
-use crate::database::caller::Pauses;
+use crate::database::caller::{Caller, Pauses};
 use crate::database::item_writes::{Effect, item_writes, of_action, of_batch};
 use crate::database::layout::Layout;
 use crate::database::prelude::*;
@@ -49,7 +49,7 @@ impl Database for RemoteDatabase {
             Call::UpdateTable(request, done) => done.tell(self.update_table(request)),
             Call::DeleteTable(request, done) => done.tell(self.delete_table(request)),
             Call::Verbatim(request, done) => self.pass(request, done),
-            Call::DescribeTimeToLive(request, done) => done.tell(self.tables.time_to_live(&*self.service, request)),
+            Call::DescribeTimeToLive(request, done) => done.tell(self.tables.time_to_live(self.asker(), request)),
             call => self.hand_on(call),
         }
     }
@@ -64,6 +64,10 @@ impl Database for RemoteDatabase {
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         self.service.scan_rows(request, rows)
+    }
+
+    fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn Database>> {
+        Some(Arc::new(self.called_by(caller)))
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -329,7 +333,7 @@ impl RemoteDatabase {
     /// Waits while the table has that status, which is CREATING, UPDATING or DELETING; not for longer than the caller does.
     pub(super) fn settle(&self, table: &TableName, status: TableStatus) {
         let (begun, mut pauses) = (Instant::now(), Pauses::new(LOOK_MIN, LOOK_MAX));
-        while self.has(table, status) && begun.elapsed() < PATIENCE && pauses.wait().is_ok() {}
+        while self.has(table, status) && begun.elapsed() < PATIENCE && pauses.wait(&self.caller).is_ok() {}
     }
 
     /// One that was made a moment ago may not be told of yet.

@@ -18,7 +18,7 @@ use parking_lot::Condvar;
 use crate::codec::digest::digest;
 use crate::codec::record::{Record, encode, stamp};
 use crate::database::bounded::{OfBytes, OfEntries};
-use crate::database::caller::{self, SLICE};
+use crate::database::caller::{Caller, SLICE};
 use crate::database::prelude::*;
 use crate::database::{EntryKey, PartitionKey};
 use crate::model::Key;
@@ -191,11 +191,16 @@ impl Pages {
     ///
     /// # Errors
     /// What `ask` fails with, which is not held.
-    pub fn get(&self, place: &Place, ask: impl FnOnce() -> Result<Option<Stored>, Error>) -> Result<Option<Stored>, Error> {
+    pub fn get(
+        &self,
+        place: &Place,
+        caller: &Caller,
+        ask: impl FnOnce() -> Result<Option<Stored>, Error>,
+    ) -> Result<Option<Stored>, Error> {
         if let Some(found) = self.fresh(place) {
             return Ok(found);
         }
-        self.flights.run(place, || {
+        self.flights.run(place, caller, || {
             // Another request may have landed meanwhile.
             if let Some(found) = self.fresh(place) {
                 return Ok(found);
@@ -332,14 +337,14 @@ impl<K: Eq + Hash, V> Drop for Landing<K, V> {
 }
 
 impl<V: Clone> Flight<V> {
-    /// Its answer, as long as somebody wants it.
-    fn wait(&self) -> Answer<V> {
+    /// Its answer, as long as the caller wants it.
+    fn wait(&self, caller: &Caller) -> Answer<V> {
         let mut answer = self.answer.lock();
         loop {
             if let Some(answer) = &*answer {
                 return answer.clone();
             }
-            if self.landed.wait_for(&mut answer, SLICE).timed_out() && !caller::is_waiting() {
+            if self.landed.wait_for(&mut answer, SLICE).timed_out() && !caller.is_waiting() {
                 return Err(Error::Interrupted);
             }
         }
@@ -358,7 +363,7 @@ impl<K: Eq + Hash, V> Flights<K, V> {
 
 impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
     /// The answer of the request in flight for `key`, else of `ask`. No lock is held while it is under way.
-    pub fn run(&self, key: &K, ask: impl FnOnce() -> Answer<V>) -> Answer<V> {
+    pub fn run(&self, key: &K, caller: &Caller, ask: impl FnOnce() -> Answer<V>) -> Answer<V> {
         loop {
             let flight = match self.begin(key) {
                 Err(flight) => flight,
@@ -368,9 +373,9 @@ impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
                     return answer;
                 }
             };
-            match flight.wait() {
+            match flight.wait(caller) {
                 // Who asked was interrupted, which is nothing to who waits.
-                Err(Error::Interrupted) if caller::is_waiting() => self.end(key, &flight),
+                Err(Error::Interrupted) if caller.is_waiting() => self.end(key, &flight),
                 answer => return answer,
             }
         }
@@ -446,6 +451,7 @@ impl Commits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::database::caller::Releases;
     use std::sync::mpsc::channel;
 
     #[test]
@@ -454,7 +460,7 @@ mod tests {
         let ((began, has_begun), (end, ends)) = (channel(), channel::<()>());
         let of_first = Arc::clone(&flights);
         let first = std::thread::spawn(move || {
-            of_first.run(&1, || {
+            of_first.run(&1, &Caller::Patient, || {
                 began.send(()).unwrap();
                 ends.recv().unwrap();
                 Ok(7)
@@ -462,14 +468,14 @@ mod tests {
         });
         has_begun.recv().unwrap();
         let of_second = Arc::clone(&flights);
-        let second = std::thread::spawn(move || of_second.run(&1, || panic!("a second request")));
+        let second = std::thread::spawn(move || of_second.run(&1, &Caller::Patient, || panic!("a second request")));
         // Of another key, and after it was let go of, there is another request.
-        assert_eq!(flights.run(&2, || Ok(8)), Ok(8));
+        assert_eq!(flights.run(&2, &Caller::Patient, || Ok(8)), Ok(8));
         while Arc::strong_count(flights.0.lock().get(&1).unwrap()) < 3 {
             std::thread::yield_now();
         }
         flights.let_go(&1);
-        assert_eq!(flights.run(&1, || Ok(9)), Ok(9));
+        assert_eq!(flights.run(&1, &Caller::Patient, || Ok(9)), Ok(9));
         end.send(()).unwrap();
         assert_eq!((first.join().unwrap(), second.join().unwrap()), (Ok(7), Ok(7)));
     }
@@ -477,9 +483,10 @@ mod tests {
     #[test]
     fn a_request_that_panics_lets_the_next_one_begin() {
         let flights = Flights::<u8, u32>::default();
-        let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flights.run(&1, || panic!("a defect"))));
+        let panics =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flights.run(&1, &Caller::Patient, || panic!("a defect"))));
         assert!(panics.is_err());
-        assert_eq!(flights.run(&1, || Ok(1)), Ok(1));
+        assert_eq!(flights.run(&1, &Caller::Patient, || Ok(1)), Ok(1));
     }
 
     #[test]
@@ -487,10 +494,10 @@ mod tests {
         let flights = Flights::<u8, u32>::default();
         let landing = flights.begin(&1).ok().unwrap();
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| flights.run(&1, || Ok(2)));
+            let waits = scope.spawn(|| flights.run(&1, &Caller::Patient, || Ok(2)));
             let gives_up = scope.spawn(|| {
-                let caller = caller::Releases::default().caller(0, |_| false);
-                caller::work_for(Some(caller), || flights.run(&1, || panic!("a second request")))
+                let caller = Releases::default().caller(0, |_| false);
+                flights.run(&1, &caller, || panic!("a second request"))
             });
             assert_eq!(gives_up.join().unwrap(), Err(Error::Interrupted));
             landing.land(Err(Error::Interrupted));

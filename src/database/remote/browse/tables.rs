@@ -1,9 +1,11 @@
 //! Definitions of tables, for a while. A change of one's own ends what is held of its table.
 
+use crate::database::caller::Caller;
 use crate::database::prelude::*;
 use crate::model::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
 
+use super::Asker;
 use super::pages::Commits;
 use super::pages::Flights;
 use crate::model::TableSchema;
@@ -69,17 +71,17 @@ impl Tables {
     }
 
     /// The names of those that are shown, in byte order.
-    pub fn names(&self, service: &dyn Database) -> Result<Arc<Vec<TableName>>, Error> {
-        match self.known(About::Names, 0, || Ok(Known::Names(Arc::new(self.list(service)?))))? {
+    pub fn names(&self, asker: Asker<'_>) -> Result<Arc<Vec<TableName>>, Error> {
+        match self.known(asker.caller, About::Names, 0, || Ok(Known::Names(Arc::new(self.list(asker)?))))? {
             Known::Names(names) => Ok(names),
             Known::Table(_) | Known::TimeToLive(_) => Ok(Arc::default()),
         }
     }
 
-    fn list(&self, service: &dyn Database) -> Result<Vec<TableName>, Error> {
+    fn list(&self, asker: Asker<'_>) -> Result<Vec<TableName>, Error> {
         let (mut names, mut request) = (BTreeSet::new(), ListTablesRequest::default());
         loop {
-            let page = service.list_tables(request)?;
+            let page = asker.service.list_tables(request)?;
             names.extend(page.table_names.into_iter().filter(|name| self.shows(name)).filter_map(|name| TableName::new(name).ok()));
             if names.len() > TABLES_MAX {
                 return Err(RemoteError::unreadable(format_args!("it lists more than {TABLES_MAX} tables")).into());
@@ -92,16 +94,16 @@ impl Tables {
     }
 
     /// A table, if there is one and it is shown.
-    pub fn table(&self, service: &dyn Database, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
-        self.described(service, table, 0)
+    pub fn table(&self, asker: Asker<'_>, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
+        self.described(asker, table, 0)
     }
 
     /// The same, as it is counted after all own writes.
-    pub fn counted(&self, service: &dyn Database, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
-        self.described(service, table, self.commits.own())
+    pub fn counted(&self, asker: Asker<'_>, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
+        self.described(asker, table, self.commits.own())
     }
 
-    fn described(&self, service: &dyn Database, table: &TableName, own_writes: u64) -> Result<Option<Arc<Described>>, Error> {
+    fn described(&self, asker: Asker<'_>, table: &TableName, own_writes: u64) -> Result<Option<Arc<Described>>, Error> {
         if !self.shows(table.as_str()) {
             return Ok(None);
         }
@@ -110,22 +112,18 @@ impl Tables {
             Some((.., Known::Table(Some(before)))) => Some(Arc::clone(before)),
             _ => None,
         };
-        let known = self.known(about, own_writes, || {
-            let table = service.described(table)?;
+        let known = self.known(asker.caller, about, own_writes, || {
+            let table = asker.service.described(table)?;
             Ok(Known::Table(table.map(|table| Arc::new(described(table, before.as_deref())))))
         })?;
         Ok(if let Known::Table(table) = known { table } else { None })
     }
 
-    pub fn time_to_live(
-        &self,
-        service: &dyn Database,
-        request: DescribeTimeToLiveRequest,
-    ) -> Result<DescribeTimeToLiveResponse, Error> {
+    pub fn time_to_live(&self, asker: Asker<'_>, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
         let about = About::TimeToLive(request.table_name.clone());
-        match self.known(about, 0, || service.describe_time_to_live(request.clone()).map(Known::TimeToLive))? {
+        match self.known(asker.caller, about, 0, || asker.service.describe_time_to_live(request.clone()).map(Known::TimeToLive))? {
             Known::TimeToLive(response) => Ok(response),
-            Known::Names(_) | Known::Table(_) => service.describe_time_to_live(request),
+            Known::Names(_) | Known::Table(_) => asker.service.describe_time_to_live(request),
         }
     }
 
@@ -138,12 +136,18 @@ impl Tables {
         self.flights.let_go_of(|_| true);
     }
 
-    fn known(&self, about: About, own_writes: u64, ask: impl FnOnce() -> Result<Known, Error>) -> Result<Known, Error> {
+    fn known(
+        &self,
+        caller: &Caller,
+        about: About,
+        own_writes: u64,
+        ask: impl FnOnce() -> Result<Known, Error>,
+    ) -> Result<Known, Error> {
         if let Some(known) = self.fresh(&about, own_writes) {
             return Ok(known);
         }
         let flight = (about, own_writes);
-        self.flights.run(&flight, || {
+        self.flights.run(&flight, caller, || {
             let (asked_ms, own_writes, changes) = (self.clock.now_ms(), self.commits.own(), self.state.lock().changes);
             let known = ask()?;
             let mut state = self.state.lock();

@@ -11,8 +11,9 @@ use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::codec::record::Record;
 use crate::database::bounded::OfEntries;
+use crate::database::caller::Caller;
 use crate::database::prelude::*;
-use crate::database::{Entries, EntryKey, EntryStat, Position, caller};
+use crate::database::{Entries, EntryKey, EntryStat, Position};
 use crate::expr::read_request::ReadRequest;
 use crate::model::error::StoreError;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
@@ -174,12 +175,12 @@ pub fn on_thread(ahead: &Arc<AtomicUsize>, fetch: impl FnOnce() -> Fetched + Sen
 
 impl Walk {
     /// The next page; is there one?
-    pub fn turn(&mut self, fetcher: &Fetcher) -> Result<bool, Error> {
+    pub fn turn(&mut self, fetcher: &Fetcher, caller: &Caller) -> Result<bool, Error> {
         let fetched = match std::mem::replace(&mut self.next, Next::Done) {
             Next::Done => return Ok(false),
             Next::From(start) => fetcher.clone().fetch(start),
             // Without one its thread panicked.
-            Next::Ahead(fetched) => caller::receive(&fetched)?.unwrap_or_else(|| Err(StoreError::Closed.into())),
+            Next::Ahead(fetched) => caller.receive(&fetched)?.unwrap_or_else(|| Err(StoreError::Closed.into())),
         };
         let (rows, last, toll) = fetched?;
         (self.rows, self.pages, self.toll) = (rows, self.pages + 1, self.toll.and(toll));
@@ -187,10 +188,10 @@ impl Walk {
         Ok(true)
     }
 
-    /// Begins to fetch the next page, if there is a thread for it.
-    pub fn look_ahead(&mut self, fetcher: &Fetcher, ahead: &Arc<AtomicUsize>) {
+    /// Begins to fetch the next page from the service, if there is a thread for it.
+    pub fn look_ahead(&mut self, fetcher: &Fetcher, service: &Arc<dyn Database>, ahead: &Arc<AtomicUsize>) {
         let Next::From(start) = &self.next else { return };
-        let (fetcher, start) = (fetcher.clone(), start.clone());
+        let (fetcher, start) = (Fetcher { service: Arc::clone(service), ..fetcher.clone() }, start.clone());
         if let Some(fetched) = on_thread(ahead, move || fetcher.fetch(start)) {
             self.next = Next::Ahead(fetched);
         }

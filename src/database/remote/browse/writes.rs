@@ -124,7 +124,7 @@ impl RemoteDatabase {
 
     /// The definition of a table that is written to.
     pub(super) fn table_of(&self, table: &TableName) -> Result<Readable, Error> {
-        let described = self.tables.table(&*self.service, table)?.ok_or(Error::ResourceNotFound)?;
+        let described = self.tables.table(self.asker(), table)?.ok_or(Error::ResourceNotFound)?;
         Readable::new(&Source { table: table.clone(), index: None }, described)?.ok_or(Error::ResourceNotFound)
     }
 

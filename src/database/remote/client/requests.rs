@@ -152,7 +152,7 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
     let VerbatimRequest { operation, body } = &request;
     let is_charged = MeteredOperation::ALL.iter().any(|known| known.name() == *operation);
     let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
-    let answer = client.shared.service.call(operation, asking.as_deref().unwrap_or(body))?;
+    let answer = client.shared.service.call(&client.caller, operation, asking.as_deref().unwrap_or(body))?;
     // Of operations that tell nothing it is empty.
     if answer.bytes() > 0 && !answer.is_json() {
         return Err(answer::unreadable("it is no JSON"));

@@ -24,7 +24,7 @@ use crate::fs::mount::Mount;
 use crate::fs::mount::journal::Failed;
 use crate::fs::node::{Node, base, item_number};
 use crate::fs::prelude::*;
-use crate::fs::process::session_of;
+use crate::fs::process::{has_signal, session_of};
 use crate::fs::write::Failure;
 use crate::model::api::{Call, CallContext, DeleteTableRequest, WriteListener};
 use crate::model::error::InUseError;
@@ -83,13 +83,19 @@ impl Host {
     /// The same, called by another program.
     #[must_use]
     pub fn called_by(&self, caller: Caller) -> Self {
-        Self { mount: self.mount.called_by(caller), ..self.clone() }
+        // What takes long elsewhere is given up with the caller.
+        let asking = self.releases.caller(caller.pid, |thread| has_signal(thread) != Some(true));
+        let own = &self.own_mount;
+        let db = own.db.browse_for(&asking).unwrap_or_else(|| Arc::clone(&own.db));
+        Self { state: Arc::clone(&self.state), mount: own.called_by(caller, db) }
     }
 
     /// The same call, that may be let wait so long.
     #[must_use]
     pub fn waiting(&self, wait: WaitPolicy) -> Self {
-        self.called_by(self.mount.caller.waiting(wait))
+        let mut host = self.clone();
+        host.mount.caller.wait = wait;
+        host
     }
 
     /// What a name means in a directory, whether or not it exists.
