@@ -55,8 +55,9 @@ const NOT_ELSEWHERE: Error = Error::Unavailable("this database is the service: n
 /// Hands each operation to the engine's method of its name.
 macro_rules! engine {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
-        fn begin(engine: &Engine, call: Call) {
-            match call { $(Call::$name(request, done) => engine!(@$way engine, $method, request, done),)* }
+        fn start(&self, call: Call) {
+            let engine = &self.engine;
+            match self.timed(call) { $(Call::$name(request, done) => engine!(@$way engine, $method, request, done),)* }
         }
     };
     (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method(&$request)) };
@@ -72,12 +73,9 @@ macro_rules! engine {
     }};
     (@Writes $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
 }
-operations!(engine);
 
 impl Database for LocalDatabase {
-    fn start(&self, call: Call) {
-        begin(&self.engine, self.timed(call));
-    }
+    operations!(engine);
 
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
         let timer = self.engine.timer(MeteredOperation::BatchGetItem);

@@ -14,8 +14,8 @@ use tokio::task::block_in_place;
 
 use crate::codec::json::document::Document;
 use crate::database::Database;
-use crate::model::api::CallContext;
 use crate::model::api::operation::Way;
+use crate::model::api::{CallContext, CommitInline};
 use crate::protocol::memory::may_have;
 use crate::protocol::operation::{Finish, closed};
 use crate::protocol::{Answered, Context, Failure, Length, Operation};
@@ -45,7 +45,9 @@ pub fn begin(
     let by = match operation.way {
         Way::Writes if may_wait => CallContext::default().waited(),
         // The runtime moves the other connections away from this thread.
-        Way::Writes => CallContext { commit_inline: Some(|commit| block_in_place(commit)), ..CallContext::default() },
+        Way::Writes => {
+            CallContext { commit_inline: Some(CommitInline::Within(|commit| block_in_place(commit))), ..CallContext::default() }
+        }
         Way::Reads | Way::Controls | Way::Passes => CallContext::default(),
     };
     let start = || (operation.handler)(json, &context, Answered::new(by, move |finish| drop(sender.send(finish))));

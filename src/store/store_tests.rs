@@ -37,7 +37,7 @@ where
     }
 
     fn commit_inline(&self) -> Option<CommitInline> {
-        self.is_inline.then_some(|commit| commit())
+        self.is_inline.then_some(CommitInline::Here)
     }
 
     fn done(self: Box<Self>, result: Outcome) {

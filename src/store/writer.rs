@@ -22,6 +22,7 @@ use super::heap::{self, BURST_BYTES};
 use super::memory_limit::part_of_limit;
 use super::worker::Worker;
 use super::{BatchHook, StoreError, Write, WriteJob};
+use crate::model::api::CommitInline;
 
 /// Jobs of one transaction. Measured, puts a second in commits of 10, 100 and 1,000: 17,600, 38,000, 57,000. The first waits for the last.
 const BATCH_JOBS_MAX: usize = 2048;
@@ -94,13 +95,16 @@ impl Writer {
             tell(job, Err(StoreError::Closed));
             return;
         }
-        if let Some(around) = job.commit_inline().filter(|_| queue.is_idle() && self.backend.is_free_here()) {
+        if let Some(inline) = job.commit_inline().filter(|_| queue.is_idle() && self.backend.is_free_here()) {
             (queue.leader, queue.wake_at) = (Some(std::thread::current().id()), 0);
             drop(queue);
             let _leader = Leader(&self.shared, Instant::now());
             let mut jobs = VecDeque::from([job]);
             // What the job's end submits is queued, as there is a leader: no recursion.
-            return around(&mut || self.shared.commit_all(&*self.backend, std::mem::take(&mut jobs)));
+            return match inline {
+                CommitInline::Here => self.shared.commit_all(&*self.backend, jobs),
+                CommitInline::Within(run) => run(&mut || self.shared.commit_all(&*self.backend, std::mem::take(&mut jobs))),
+            };
         }
         queue.jobs.push_back(job);
         // Equal, not more: one call wakes the thread, the submitters after it are spared theirs.

@@ -19,17 +19,12 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 impl Shared {
     /// Queues a change; `done` hears of it after the commit.
-    pub(crate) fn submit<T, F>(self: &Arc<Self>, run: F, done: Done<T>)
+    pub(crate) fn submit<T, F>(self: &Arc<Self>, mut run: F, done: Done<T>)
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let value = Arc::new(Mutex::new(None));
-        let (mut run, of_run) = (run, Arc::clone(&value));
-        self.submit_untyped(
-            Box::new(move |transaction| run(transaction).map(|found| *of_run.lock() = Some(found))),
-            done.after(move |outcome: Result<(), Error>| outcome.and_then(|()| value.lock().take().ok_or(CLOSED))),
-        );
+        self.submit_checked(Ok(()), move |transaction, ()| run(transaction), done);
     }
 
     /// The same with what was checked of a request; tells `done` at once why it is not legal.
@@ -39,24 +34,16 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>, &C) -> Result<T, Error> + Send + 'static,
     {
-        match checked {
-            Ok(checked) => self.submit(move |transaction| run(transaction, &checked), done),
-            Err(error) => done.tell(Err(error)),
-        }
-    }
-
-    /// As [`Shared::submit`], compiled once for all changes.
-    fn submit_untyped(self: &Arc<Self>, run: Change, done: Done<()>) {
-        self.store.submit(Box::new(SubmittedChange {
-            shared: Arc::clone(self),
-            run,
-            outcome: None,
-            charges: Charges::default(),
-            is_removal: false,
-            written: Vec::new(),
-            ended_tables: Vec::new(),
-            done,
-        }));
+        let checked = match checked {
+            Ok(checked) => checked,
+            Err(error) => return done.tell(Err(error)),
+        };
+        // What is compiled for each operation is this function alone: the change itself knows no types.
+        let value = Arc::new(Mutex::new(None));
+        let of_run = Arc::clone(&value);
+        let run: Change = Box::new(move |transaction| run(transaction, &checked).map(|found| *of_run.lock() = Some(found)));
+        let done = done.after(move |outcome: Result<(), Error>| outcome.and_then(|()| value.lock().take().ok_or(CLOSED)));
+        self.store.submit(SubmittedChange::new(Arc::clone(self), run, done));
     }
 
     /// Queues a change; its outcome comes after the commit.
@@ -147,6 +134,21 @@ struct SubmittedChange {
     written: Vec<Written>,
     ended_tables: Vec<TableName>,
     done: Done<()>,
+}
+
+impl SubmittedChange {
+    fn new(shared: Arc<Shared>, run: Change, done: Done<()>) -> Box<Self> {
+        Box::new(Self {
+            shared,
+            run,
+            outcome: None,
+            charges: Charges::default(),
+            is_removal: false,
+            written: Vec::new(),
+            ended_tables: Vec::new(),
+            done,
+        })
+    }
 }
 
 impl WriteJob for SubmittedChange {

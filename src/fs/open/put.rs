@@ -43,7 +43,7 @@ impl Execute for ItemTarget {
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
         let writer = open.writer();
         let key = request.item.key(&open.state.lock().writer.target().key_schema);
-        let known = key.and_then(|key| host.read_versions.version(item_number(&request.table_name, &key), writer));
+        let known = key.as_ref().and_then(|key| host.read_versions.version(item_number(&request.table_name, key), writer));
         let mut text = None;
         if let Some(version) = known {
             let mut state = open.state.lock();
@@ -73,20 +73,15 @@ impl Execute for ItemTarget {
                 });
             }
         };
-        host.put(request, writer, Outcome::new(context, stored));
+        host.put(request, key, writer, Outcome::new(context, stored));
     }
 }
 
 impl Host {
-    /// PutItem for a thread, of an item that may be hidden: it is written again.
-    pub fn put(&self, mut request: PutItemRequest, thread: u32, done: Outcome) {
-        let schema = match self.mount.schema(&request.table_name) {
-            Ok(schema) => schema,
-            Err(FsError::Database(error)) => return done.tell(Err(error)),
-            Err(_) => return done.tell(Err(Error::ResourceNotFound)),
-        };
+    /// PutItem for a thread, of an item that may be hidden: it is written again. `key` is the item's; `None` of one that the database
+    /// refuses for want of it.
+    pub fn put(&self, mut request: PutItemRequest, key: Option<Key>, thread: u32, done: Outcome) {
         let (table, asked) = (request.table_name.clone(), request.precondition);
-        let key = request.item.key(&schema.key);
         if let Some(key) = &key {
             // Before the put is queued: the hidden item's delete then finds nothing to do, or is queued already and the put
             // comes behind it.
@@ -103,7 +98,7 @@ impl Host {
             (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
                 // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
                 let next = host.clone();
-                host.run_elsewhere(move || next.put(again, thread, done));
+                host.run_elsewhere(move || next.put(again, key, thread, done));
             }
             (outcome, _) => {
                 let answer = outcome.as_ref().map(|response| calls::of_write(&table, response));

@@ -174,8 +174,8 @@ impl View {
             }
             reply(noted(&view.host, "create", || again.path.clone(), made).map(drop));
         };
-        let request = match open.state.lock().writer.target().key_request() {
-            Ok(request) => request,
+        let (request, key) = match open.state.lock().writer.target().key_request() {
+            Ok(asked) => asked,
             Err(error) => return ended(Err(error)),
         };
         let done = Outcome::new(on_behalf_of(&self.host, caller.pid, caller.wait), move |outcome| {
@@ -186,7 +186,7 @@ impl View {
                 Err(error) => Err(FsError::Database(error)),
             });
         });
-        self.host.put(request, caller.pid, done);
+        self.host.put(request, Some(key), caller.pid, done);
     }
 
     /// SETATTR. Truncation is a property of the handle: without one it touches no item. Owner, mode and times of items are not
@@ -407,7 +407,7 @@ impl View {
 fn is_of_plain_text(open: &OpenText<ItemTarget>) -> bool {
     let state = open.state.lock();
     let target = state.writer.target();
-    target.form == TextForm::PlainJson && target.known_key().is_some()
+    target.form == TextForm::PlainJson && target.is_key_known()
 }
 
 /// The item's text with the key that the target's name says.

@@ -122,8 +122,9 @@ impl View {
         {
             return self.create_item(node, flags);
         }
-        let request = target.key_request()?;
-        let made = wait(on_behalf_of(&self.host, caller.pid, caller.wait), |done| self.host.put(request, caller.pid, done));
+        let (request, key) = target.key_request()?;
+        let made =
+            wait(on_behalf_of(&self.host, caller.pid, caller.wait), |done| self.host.put(request, Some(key), caller.pid, done));
         let version = made.map_err(|error| match error {
             Error::ConditionalCheckFailed { .. } => FsError::Exists,
             error => error.into(),

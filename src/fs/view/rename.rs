@@ -195,6 +195,7 @@ impl View {
         let host = self.host.clone();
         self.host.put(
             request,
+            key.clone(),
             caller.pid,
             Outcome::new(on_behalf_of(&self.host, caller.pid, caller.wait), move |outcome| match outcome {
                 Ok(version) => {

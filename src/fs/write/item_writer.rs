@@ -53,16 +53,23 @@ impl ItemTarget {
         Some(Key { partition: value(&self.key.partition)?, sort })
     }
 
-    /// PutItem of nothing but the key, where there is no item.
+    /// Does the name say the item's key?
+    #[must_use]
+    pub fn is_key_known(&self) -> bool {
+        let parts = std::iter::once(&self.key.partition).chain(&self.key.sort);
+        parts.into_iter().all(|part| matches!(part, KeyPart::Value(_)))
+    }
+
+    /// PutItem of nothing but the key, which it gives too, where there is no item.
     ///
     /// # Errors
     /// The name does not say the key.
-    pub fn key_request(&self) -> Result<PutItemRequest, FsError> {
+    pub fn key_request(&self) -> Result<(PutItemRequest, Key), FsError> {
         let problem = || FsError::Body("the name is shortened: write the item with its key in it".to_owned());
         let key = self.known_key().ok_or_else(problem)?;
         let mut request = PutItemRequest::new(self.table.clone(), key.to_item(&self.key_schema));
         request.precondition = Some(Precondition::Absent);
-        Ok(request)
+        Ok((request, key))
     }
 }
 
@@ -71,6 +78,10 @@ impl Target for ItemTarget {
 
     fn request(&self, text: &[u8], precondition: Option<Precondition>) -> Result<Commit<PutItemRequest>, FsError> {
         put_request(self, text, precondition)
+    }
+
+    fn reads_whole(&self) -> bool {
+        true
     }
 
     fn unchanged(&self) -> &'static str {

@@ -106,6 +106,11 @@ pub trait Target {
         Box::new(JsonPrefix::new())
     }
 
+    /// Is every text that [`Target::request`] takes a whole one for [`Target::check`]? Then one that comes in one piece is read once.
+    fn reads_whole(&self) -> bool {
+        false
+    }
+
     /// Is a text carried out once, not stored? Then it is not edited.
     fn is_statement(&self) -> bool {
         false

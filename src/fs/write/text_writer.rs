@@ -11,7 +11,7 @@
 //! Nothing here empties or changes the stored item; only a commit does, and it replaces the item as a whole.
 
 use super::report::report;
-use super::{CheckState, Failure, Opener, TEXT_BYTES_MAX, Target, TextCheck, WriteStep};
+use super::{CheckState, Commit, Failure, Opener, TEXT_BYTES_MAX, Target, TextCheck, WriteStep};
 
 use crate::codec::digest::Digest;
 use crate::fs::prelude::*;
@@ -24,6 +24,8 @@ pub struct TextWriter<T> {
     opener: Opener,
     text: Vec<u8>,
     mode: Mode,
+    /// The streamed text is a whole one, as its request was made: its check has not followed it so far.
+    is_ahead: bool,
     /// What must be true of the stored item at the next commit.
     precondition: Option<Precondition>,
     /// The text was changed since it was opened or committed.
@@ -100,7 +102,19 @@ impl<T: Target> TextWriter<T> {
     }
 
     fn new(target: T, opener: Opener, text: Vec<u8>, mode: Mode, precondition: Option<Precondition>) -> Self {
-        Self { target, opener, text, mode, precondition, dirty: false, reported: false, stored: None, is_pinned: false, made: None }
+        Self {
+            target,
+            opener,
+            text,
+            mode,
+            is_ahead: false,
+            precondition,
+            dirty: false,
+            reported: false,
+            stored: None,
+            is_pinned: false,
+            made: None,
+        }
     }
 
     pub fn target(&self) -> &T {
@@ -197,8 +211,14 @@ impl<T: Target> TextWriter<T> {
             self.leave_stream();
         }
         self.reported = false;
+        if let Some(commit) = self.whole(data) {
+            return WriteStep::Commit(commit);
+        }
         match &mut self.mode {
             Mode::Stream(check) => {
+                if std::mem::take(&mut self.is_ahead) {
+                    check.feed(&self.text);
+                }
                 let before = check.state();
                 let after = check.feed(data);
                 self.text.extend_from_slice(data);
@@ -211,6 +231,18 @@ impl<T: Target> TextWriter<T> {
             }
             Mode::Poisoned(error) => WriteStep::FailAgain(error.clone()),
         }
+    }
+
+    /// The request of a text that comes in one piece, if it is good; what is wrong with it is found by following it.
+    fn whole(&mut self, data: &[u8]) -> Option<Commit<T::Request>> {
+        let is_first = self.text.is_empty() && matches!(self.mode, Mode::Stream(_));
+        if !is_first || !self.target.reads_whole() || !data.trim_ascii_end().ends_with(b"}") {
+            return None;
+        }
+        let commit = self.target.request(data, self.precondition).ok()?;
+        self.text.extend_from_slice(data);
+        (self.is_ahead, self.dirty) = (true, true);
+        Some(commit)
     }
 
     /// ftruncate(2).
@@ -340,7 +372,7 @@ impl<T: Target> TextWriter<T> {
 
     /// A complete or final text was not accepted. A stream cannot be mended, an edited text can.
     fn refuse(&mut self, error: FsError) -> Failure {
-        let incomplete = matches!(&self.mode, Mode::Stream(check) if check.state() == CheckState::Incomplete);
+        let incomplete = matches!(&self.mode, Mode::Stream(check) if !self.is_ahead && check.state() == CheckState::Incomplete);
         self.reported = true;
         if incomplete || matches!(self.mode, Mode::Edit { .. }) { self.failure(error) } else { self.poison(error) }
     }
@@ -361,7 +393,8 @@ impl<T: Target> TextWriter<T> {
     /// Random access from here on: the text is checked at flush.
     fn leave_stream(&mut self) {
         if let Mode::Stream(check) = &self.mode {
-            let stored = (!self.dirty && check.state() == CheckState::Complete).then(|| digest(&self.text));
+            let is_whole = self.is_ahead || check.state() == CheckState::Complete;
+            let stored = (!self.dirty && is_whole).then(|| digest(&self.text));
             self.mode = Mode::Edit { stored };
         }
     }
@@ -369,7 +402,7 @@ impl<T: Target> TextWriter<T> {
     /// ftruncate(0): a new text follows, which replaces the item whatever it is by then. Without one, nothing happens.
     fn restart(&mut self) {
         self.text.clear();
-        self.mode = Mode::Stream(self.target.check());
+        (self.mode, self.is_ahead) = (Mode::Stream(self.target.check()), false);
         self.precondition = self.precondition.filter(|condition| self.is_pinned || *condition == Precondition::Absent);
         self.dirty = false;
         self.reported = false;

@@ -131,13 +131,18 @@ impl CallContext {
     /// The same, of a thread that has nothing else to do until the operation has ended.
     #[must_use]
     pub fn waited(self) -> Self {
-        Self { commit_inline: Some(|commit| commit()), ..self }
+        Self { commit_inline: Some(CommitInline::Here), ..self }
     }
 }
 
 /// Runs a commit, which may wait for the disk, on the thread that submits it: taken while nobody else writes. That thread must not hold a
 /// lock that the end of the operation takes.
-pub type CommitInline = fn(&mut dyn FnMut());
+#[derive(Debug, Clone, Copy)]
+pub enum CommitInline {
+    Here,
+    /// Within a function, which is given the commit.
+    Within(fn(&mut dyn FnMut())),
+}
 
 /// How long who waits for an operation may be let wait for its observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -14,7 +14,7 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 const EXCLUSIVE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// Entries of this thread, into any gate.
+    /// Entries of this thread, into any gate. A fact of the thread, as a read lock and a transaction of LMDB are: no call hands it on.
     static ENTERED: Cell<usize> = const { Cell::new(0) };
 }
 

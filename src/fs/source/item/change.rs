@@ -135,9 +135,10 @@ impl Merge {
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.place.table().clone(), item);
         request.precondition = Some(precondition);
-        let (again, context) = (host.clone(), done.context.clone());
-        host.clone().put(
+        let (again, context, key) = (host.clone(), done.context.clone(), request.item.key(&self.schema));
+        host.put(
             request,
+            key,
             self.writer,
             Outcome::new(context, move |outcome| match outcome {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {

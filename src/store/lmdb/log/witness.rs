@@ -1,4 +1,4 @@
-//! For tests: what the logs of a thread wrote and synced, in its order.
+//! For tests, which run beside each other: what the logs of a test's own thread wrote and synced, in its order.
 
 use std::cell::RefCell;
 
