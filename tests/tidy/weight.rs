@@ -12,7 +12,7 @@ const THOUSANDS_MAX: [(&str, usize); 12] = [
     ("database", 239),
     ("engine", 466),
     ("expr", 150),
-    ("fs", 602),
+    ("fs", 603),
     ("fuse", 36),
     ("http", 59),
     ("inspect", 103),
