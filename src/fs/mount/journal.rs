@@ -7,7 +7,7 @@
 use std::{collections::VecDeque, sync::atomic::AtomicU64};
 
 use crate::codec::{calendar, shown};
-use crate::fs::{mount::Mount, prelude::*};
+use crate::fs::prelude::*;
 
 /// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;
@@ -38,13 +38,12 @@ pub struct Failed {
     pub thread: u32,
 }
 
-/// Finds out what is wrong with a name; `None` when it is there by now.
-pub type Explain = dyn Fn(&Mount) -> Option<Failed> + Send + Sync;
+/// Finds out what is wrong with a name of a mount `M`; `None` when it is there by now.
+pub type Explain<M> = dyn Fn(&M) -> Option<Failed> + Send + Sync;
 
 /// A name that was looked up and is not there, or a call that failed in a way that programs count on: a mistake, or a program that only
 /// wants to know. Told when nothing says more.
-#[derive(Clone)]
-pub struct Missed {
+pub struct Missed<M> {
     /// Inode number of the directory, or of what the call was on, without a name.
     pub parent: u64,
     pub name: String,
@@ -53,10 +52,16 @@ pub struct Missed {
     /// The thread that called.
     pub thread: u32,
     /// Called when somebody asks, which is seldom.
-    pub explain: Arc<Explain>,
+    pub explain: Arc<Explain<M>>,
 }
 
-impl std::fmt::Debug for Missed {
+impl<M> Clone for Missed<M> {
+    fn clone(&self) -> Self {
+        Self { name: self.name.clone(), explain: Arc::clone(&self.explain), ..*self }
+    }
+}
+
+impl<M> std::fmt::Debug for Missed<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Missed").field("name", &self.name).finish_non_exhaustive()
     }
@@ -103,7 +108,7 @@ impl Failed {
     }
 }
 
-impl Missed {
+impl<M> Missed<M> {
     /// Was the name missed after that failure, and not by what the failed program did next? A shell does one thing after another.
     fn is_another_matter(&self, failed: &Failed, session: u32) -> bool {
         let is_shell = self.thread == session;
@@ -133,26 +138,34 @@ fn cut(text: &mut String) {
     }
 }
 
-#[derive(Debug, Default)]
-struct Failures {
+#[derive(Debug)]
+struct Failures<M> {
     all: VecDeque<Failed>,
     /// (path, sentence, milliseconds since the epoch)
     warnings: VecDeque<(String, String, u64)>,
     /// By session.
     last: Recent<u32, Failed, SESSIONS_MAX>,
     /// The last name missed by each session.
-    missed: Recent<u32, Missed, SESSIONS_MAX>,
+    missed: Recent<u32, Missed<M>, SESSIONS_MAX>,
 }
 
 /// See the module.
-#[derive(Debug, Default)]
-pub struct Journal {
-    state: Mutex<Failures>,
+#[derive(Debug)]
+pub struct Journal<M> {
+    state: Mutex<Failures<M>>,
     /// Failures kept so far, those that went again among them.
     kept: AtomicU64,
 }
 
-impl Journal {
+impl<M> Default for Journal<M> {
+    fn default() -> Self {
+        let (all, warnings) = (VecDeque::new(), VecDeque::new());
+        let state = Failures { all, warnings, last: Recent::default(), missed: Recent::default() };
+        Self { state: Mutex::new(state), kept: AtomicU64::new(0) }
+    }
+}
+
+impl<M> Journal<M> {
     /// Keeps a failure that follows from another one, which stays the last of its session.
     pub fn append(&self, failed: Failed) {
         let mut state = self.state.lock();
@@ -214,7 +227,7 @@ impl Journal {
     }
 
     /// A session missed a name.
-    pub fn miss(&self, session: u32, missed: Missed) {
+    pub fn miss(&self, session: u32, missed: Missed<M>) {
         self.state.lock().missed.keep(session, missed, now_ms());
     }
 
@@ -228,7 +241,7 @@ impl Journal {
 
     /// The text of `.ddb/errors/last` for a session, at a time in milliseconds since the epoch; empty when nothing failed.
     #[must_use]
-    pub fn last(&self, session: u32, now_ms: u64, explain: impl FnOnce(&Missed) -> Option<Failed>) -> String {
+    pub fn last(&self, session: u32, now_ms: u64, explain: impl FnOnce(&Missed<M>) -> Option<Failed>) -> String {
         let (failed, missed) = {
             let state = self.state.lock();
             (state.last.get(&session, now_ms).cloned(), state.missed.get(&session, now_ms).cloned())
@@ -268,7 +281,7 @@ mod tests {
         }
     }
 
-    fn last(journal: &Journal, session: u32) -> String {
+    fn last(journal: &Journal<()>, session: u32) -> String {
         journal.last(session, 1_767_323_045_678 + 12_000, |_| None)
     }
 
@@ -281,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_last_failure_reads_as_the_contract_shows_it() {
-        let journal = Journal::default();
+        let journal = Journal::<()>::default();
         journal.record(7, failed("Orders/items/u1/o1.json"));
         let expected = "write Orders/items/u1/o1.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes.\n  2026-01-02T03:04:05.678Z,   12 s ago\n";
         assert_eq!(last(&journal, 7), expected);
@@ -289,7 +302,7 @@ mod tests {
 
     #[test]
     fn sessions_never_see_each_other() {
-        let journal = Journal::default();
+        let journal = Journal::<()>::default();
         journal.record(7, failed("a"));
         assert_eq!(last(&journal, 8), "");
         assert_eq!(journal.all().lines().count(), 1);
@@ -297,7 +310,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_the_newest_stay() {
-        let journal = Journal::default();
+        let journal = Journal::<()>::default();
         for session in 0..3_000 {
             journal.record(session, failed(&format!("p{session}")));
         }
@@ -308,7 +321,7 @@ mod tests {
 
     #[test]
     fn control_bytes_are_shown_not_sent() {
-        let journal = Journal::default();
+        let journal = Journal::<()>::default();
         journal.record(1, failed("a\u{1b}[2Jb"));
         assert!(last(&journal, 1).starts_with("write a\\u{1b}[2Jb: "));
     }

@@ -95,7 +95,7 @@ pub struct MountState {
     pub dropped: Mutex<DroppedNames>,
     /// Tables that a program copies others into.
     pub in_progress: InProgress,
-    pub journal: Journal,
+    pub journal: Journal<Mount>,
     pub calls: Calls,
     pub last: LastAnswers,
     pub batches: Reports,

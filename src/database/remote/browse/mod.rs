@@ -26,7 +26,7 @@ use crate::database::prelude::*;
 use beside::Beside;
 use pages::{Commits, Pages};
 use readers::{Readers, Siblings};
-use tables::Tables;
+use tables::{Asker, Tables};
 use walks::{Tolls, Walks};
 
 use crate::database::caller::Caller;
@@ -102,13 +102,6 @@ impl Deref for RemoteDatabase {
     fn deref(&self) -> &Shared {
         &self.shared
     }
-}
-
-/// Who asks, and for whom.
-#[derive(Clone, Copy)]
-struct Asker<'a> {
-    service: &'a dyn Database,
-    caller: &'a Caller,
 }
 
 impl std::fmt::Debug for RemoteDatabase {

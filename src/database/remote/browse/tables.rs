@@ -5,7 +5,6 @@ use crate::database::prelude::*;
 use crate::model::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
 
-use super::Asker;
 use super::pages::Commits;
 use super::pages::Flights;
 use crate::model::TableSchema;
@@ -14,6 +13,14 @@ use crate::model::error::RemoteError;
 
 /// Ten times what an account of AWS may have.
 const TABLES_MAX: usize = 100_000;
+
+/// A service, and the caller it is asked for.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations)]
+pub struct Asker<'a> {
+    pub service: &'a dyn Database,
+    pub caller: &'a Caller,
+}
 
 /// A table as it was described.
 #[derive(Debug)]

@@ -55,7 +55,7 @@ pub struct HostState {
     own_mount: Mount,
     resolve: Resolve,
     pub workers: Arc<Workers>,
-    waiting: WaitingReads,
+    waiting: Arc<WaitingReads>,
     /// Of who waits for a service elsewhere.
     pub releases: Releases,
     pub read_versions: Arc<ReadVersions>,
@@ -70,7 +70,7 @@ impl Host {
         let state = HostState {
             own_mount: mount.clone(),
             resolve,
-            waiting: WaitingReads::default(),
+            waiting: Arc::default(),
             releases: Releases::default(),
             deletes: DeferredDelete::new(mount.clone(), Arc::clone(&workers), Arc::clone(&read_versions)),
             rm_guard: RmGuard::new(Arc::clone(&workers)),
@@ -119,7 +119,7 @@ impl Host {
     /// Answers when `awaited` has bytes: at once if it has.
     pub fn wait(&self, awaited: Awaited, reply: Reply<Bytes>) {
         // Only this refusal is kept for errors/last: the others are a file's own, and noted by it.
-        if let Some(reply) = self.waiting.wait(self, awaited, reply) {
+        if let Some(reply) = self.waiting.wait(&self.mount, &self.own_mount, awaited, reply) {
             let refused = Err(FsError::Busy("64 readers wait already; end one of them"));
             reply(noted(self, "read", String::new, refused));
         }

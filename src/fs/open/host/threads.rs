@@ -10,7 +10,6 @@
 //! | a reader in another pid namespace shows no signals | its read ends with EINTR each `BLIND_SLICE`; most programs read again |
 //! | a mount must end while somebody waits | every read then ends as at the end of a file |
 
-use super::{Host, HostState};
 use crate::database::pool::{Pool, WithoutThread};
 use crate::fs::mount::Mount;
 use crate::fs::open::{Bytes, Reply};
@@ -90,10 +89,17 @@ impl std::fmt::Debug for WaitingReads {
 }
 
 impl WaitingReads {
-    /// Answers when `awaited` has bytes: at once if it has. Gives the reply back when too many wait already.
+    /// Answers when `awaited` has bytes: at once if it has. Gives the reply back when too many wait already. What is looked at later is read
+    /// from `own_mount`, which is no program's.
     #[must_use]
-    pub fn wait(&self, host: &Host, mut awaited: Awaited, reply: Reply<Bytes>) -> Option<Reply<Bytes>> {
-        if let Some(answer) = awaited(&host.mount).transpose() {
+    pub fn wait(
+        self: &Arc<Self>,
+        mount: &Mount,
+        own_mount: &Mount,
+        mut awaited: Awaited,
+        reply: Reply<Bytes>,
+    ) -> Option<Reply<Bytes>> {
+        if let Some(answer) = awaited(mount).transpose() {
             reply(answer.map(Bytes::own));
             return None;
         }
@@ -106,11 +112,11 @@ impl WaitingReads {
         if readers.waiting.len() + readers.in_hand >= WAITING_MAX {
             return Some(reply);
         }
-        readers.waiting.push(Waiting { caller: host.mount.caller, since: Instant::now(), awaited, reply });
+        readers.waiting.push(Waiting { caller: mount.caller, since: Instant::now(), awaited, reply });
         // Under the lock: a thread that finds nobody waiting says so under it too, and ends.
         if !readers.is_served {
-            let host = Arc::downgrade(&host.state);
-            match std::thread::Builder::new().name("ddbfs-waiting".to_owned()).spawn(move || serve(&host)) {
+            let (reads, own_mount) = (Arc::downgrade(self), own_mount.clone());
+            match std::thread::Builder::new().name("ddbfs-waiting".to_owned()).spawn(move || serve(&reads, &own_mount)) {
                 Ok(_) => readers.is_served = true,
                 Err(error) => {
                     log::error!("cannot start the thread of waiting reads: {error}");
@@ -166,12 +172,11 @@ fn end_all(waiting: Vec<Waiting>) {
     waiting.into_iter().for_each(|reader| (reader.reply)(Ok(Bytes::own(Vec::new()))));
 }
 
-fn serve(host: &Weak<HostState>) {
-    while let Some(host) = host.upgrade() {
-        let mount = &host.own_mount;
+fn serve(reads: &Weak<WaitingReads>, mount: &Mount) {
+    while let Some(reads) = reads.upgrade() {
         // Asked before the look: a commit during it wakes us at once.
         let commit_id = mount.db.commit_id();
-        if !host.waiting.look_at_all(mount) {
+        if !reads.look_at_all(mount) {
             return;
         }
         if let Err(error) = mount.db.wait_for_commit(commit_id, SLICE) {
